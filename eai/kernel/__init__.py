@@ -1,0 +1,1 @@
+"""Ids, errors, time, canonical bytes and paging. No I/O, no business nouns."""

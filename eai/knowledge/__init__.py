@@ -1,0 +1,1 @@
+"""Knowledge bases, their documents, versions and chunks, and who may see them."""

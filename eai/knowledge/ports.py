@@ -1,0 +1,149 @@
+"""What knowledge needs from outside: an index of vectors that is a projection of its rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eai.kernel.errors import Unavailable
+from eai.kernel.ids import DocumentId, PointId, VersionId
+
+Vector = NDArray[np.float32]
+
+
+class VectorStoreUnavailable(Unavailable):
+    """The vector store does not answer. Nothing was half done: rows are the truth."""
+
+    code = "vector_store_unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceId:
+    """One embedding space: vectors of different spaces never meet in one collection.
+
+    `name` is the collection's name (`space_` and a hash over model, provider model, revision,
+    dimensions and preprocessing); `dimensions` is the size of every dense vector in it.
+    """
+
+    name: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Term weights: `indices` are distinct unsigned 32-bit term numbers, `values` their weights."""
+
+    indices: NDArray[np.uint32]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A chunk as the index knows it: two vectors, and ids only.
+
+    `rights_key` and `generation_key` come from `eai.access.rights_class`; no text, no title.
+    """
+
+    id: PointId
+    dense: Vector
+    sparse: SparseVector
+    rights_key: str
+    generation_key: str
+    document: DocumentId
+    version: VersionId
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which points are meant: those that match every field given. Never empty.
+
+    `ids` selects exactly those points, still subject to the other fields.
+    """
+
+    generation_key: str
+    document: DocumentId | None = None
+    version: VersionId | None = None
+    ids: tuple[PointId, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """The scope of a search, always one keyword field.
+
+    With `rights_keys`, points that carry one of them (at most 1,000; none matches nothing);
+    with `None`, every point of the generation, and the re-check decides.
+    """
+
+    generation_key: str
+    rights_keys: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """Both legs of one query under one filter; a leg whose vector is `None` is not searched."""
+
+    filter: SearchFilter
+    limit: int
+    dense: Vector | None = None
+    sparse: SparseVector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A point and its raw score: cosine for the dense leg, dot product for the sparse leg."""
+
+    id: PointId
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHits:
+    """Each leg's hits, best first, ties by id; empty for a leg that was not searched."""
+
+    dense: tuple[Hit, ...] = ()
+    sparse: tuple[Hit, ...] = ()
+
+
+class Vectors(Protocol):
+    """The vector store. Every method raises VectorStoreUnavailable when it does not answer in time.
+
+    A write that returned is durable. Writes are idempotent: the same point twice is one point.
+    """
+
+    async def ensure_space(self, space: SpaceId) -> None:
+        """Create the space and its payload indexes unless it exists with these dimensions."""
+        ...
+
+    async def upsert(self, space: SpaceId, points: Sequence[Point]) -> None:
+        """Write points, whole; a point of the same id is replaced."""
+        ...
+
+    async def search(self, space: SpaceId, request: SearchRequest) -> SearchHits:
+        """Search each requested leg. An unknown space is VectorStoreUnavailable, never empty."""
+        ...
+
+    async def set_rights(self, space: SpaceId, selector: Selector, rights_key: str) -> None:
+        """Move the selected points to another rights class; vectors are not touched."""
+        ...
+
+    async def set_sparse(self, space: SpaceId, weights: Mapping[PointId, SparseVector]) -> None:
+        """Replace the sparse vectors of existing points; unknown ids are ignored."""
+        ...
+
+    async def delete(self, space: SpaceId, selector: Selector) -> None:
+        """Remove the selected points; removing nothing is fine."""
+        ...
+
+    async def count(self, space: SpaceId, selector: Selector) -> int:
+        """Exact number of selected points, counted by the engine; 0 for an unknown space."""
+        ...
+
+    async def check(self) -> None:
+        """Return when the store answers."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
