@@ -1,0 +1,1 @@
+"""Database, jobs, keys, languages, logs and telemetry. No business nouns."""

@@ -1,0 +1,143 @@
+"""Connections, and transactions that are bound to one tenant.
+
+The tenant is bound inside each transaction and dies with it; a session-wide setting would travel
+through the pool to the next borrower. Two pools serve one database: SQLAlchemy sessions for the
+product at large, and single autocommitted statements for the few SQL functions of the hot path,
+which bind the tenant themselves as their first step.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString, cast
+
+import orjson
+import psycopg
+from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_loads
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as CheckoutTimeout
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+
+from eai.kernel.errors import Unavailable
+from eai.kernel.ids import TenantId
+
+BIND_TENANT = text("SELECT set_config('app.tenant_id', :tenant, true)")
+
+# SQLSTATE classes and codes after which the same request may succeed: connection lost, server going
+# down or full, lock or statement timeout, deadlock, serialization failure.
+_PASSING_CLASSES = ("08", "53")
+_PASSING_CODES = {"57P01", "57P02", "57P03", "57014", "55P03", "40001", "40P01", "25P03"}
+
+
+class DatabaseUnavailable(Unavailable):
+    """PostgreSQL does not answer, is full, or a lock was not to be had in time."""
+
+    code = "database_unavailable"
+
+
+class Database:
+    """One PostgreSQL database, reached as the application role."""
+
+    def __init__(self, url: str, *, pool_size: int = 10, checkout_timeout_s: float = 5.0) -> None:
+        self._conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        self._engine = create_async_engine(
+            make_url(url).set(drivername="postgresql+psycopg"),
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=checkout_timeout_s,
+            pool_pre_ping=True,
+            json_deserializer=orjson.loads,
+            json_serializer=lambda value: orjson.dumps(value).decode(),
+        )
+        self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
+        self._statements = AsyncConnectionPool(
+            self._conninfo,
+            open=False,
+            min_size=1,
+            max_size=pool_size,
+            timeout=checkout_timeout_s,
+            kwargs={"autocommit": True, "prepare_threshold": 0},
+            configure=_read_json_with_orjson,
+        )
+
+    @property
+    def conninfo(self) -> str:
+        """The libpq connection string of the application role, for libraries that bring their own pool."""
+        return self._conninfo
+
+    async def open(self) -> None:
+        """Open the statement pool; connections are made as they are needed."""
+        await self._statements.open()
+
+    async def close(self) -> None:
+        """Close both pools."""
+        await self._statements.close()
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def transaction(self, tenant: TenantId) -> AsyncIterator[AsyncSession]:
+        """One unit of work for one tenant: commit on success, roll back on error.
+
+        Raises DatabaseUnavailable when PostgreSQL fails in a way that may pass; nothing is kept then.
+        """
+        try:
+            async with self._sessions.begin() as session:
+                await session.execute(BIND_TENANT, {"tenant": str(tenant)})
+                yield session
+        except CheckoutTimeout as error:
+            raise DatabaseUnavailable from error
+        except DBAPIError as error:
+            if error.connection_invalidated or _may_pass(error.orig):
+                raise DatabaseUnavailable from error
+            raise
+
+    async def statement(
+        self, query: LiteralString, parameters: Mapping[str, Any], *, is_repeatable: bool = False
+    ) -> list[TupleRow]:
+        """Run one prepared statement in a transaction of its own and return its rows.
+
+        The statement is a SQL function that binds the tenant itself, or one of the named cross-tenant
+        steps. `is_repeatable` allows one more try on a fresh connection when the pooled one proves
+        dead, as after a restart of PostgreSQL. Raises DatabaseUnavailable.
+        """
+        try:
+            return await self._run(query, parameters)
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if not is_repeatable or isinstance(error, PoolTimeout):
+                raise _translated(error) from error
+        try:
+            await self._statements.check()
+            return await self._run(query, parameters)
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise _translated(error) from error
+
+    async def check(self) -> None:
+        """Return when PostgreSQL answers; raises DatabaseUnavailable."""
+        await self.statement("SELECT 1", {}, is_repeatable=True)
+
+    async def _run(self, query: LiteralString, parameters: Mapping[str, Any]) -> list[TupleRow]:
+        async with self._statements.connection() as connection:
+            cursor = await connection.execute(query, parameters, prepare=True)
+            return await cursor.fetchall()
+
+
+async def raw_connection(session: AsyncSession) -> psycopg.AsyncConnection:
+    """The psycopg connection under `session`, inside its transaction."""
+    connection = await (await session.connection()).get_raw_connection()
+    return cast(psycopg.AsyncConnection, connection.driver_connection)
+
+
+async def _read_json_with_orjson(connection: psycopg.AsyncConnection) -> None:
+    set_json_loads(orjson.loads, connection)
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    code = getattr(error, "sqlstate", None) or ""
+    is_lost = isinstance(error, psycopg.OperationalError) and not code
+    return is_lost or code[:2] in _PASSING_CLASSES or code in _PASSING_CODES
+
+
+def _translated(error: psycopg.Error) -> Exception:
+    return DatabaseUnavailable() if isinstance(error, PoolTimeout) or _may_pass(error) else error

@@ -1,0 +1,33 @@
+"""What every table has in common. Tables themselves live in the slices' `models.py`."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import DateTime, MetaData, func
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+SCHEMA = "eai"
+
+Instant = Annotated[datetime, mapped_column(DateTime(timezone=True))]
+
+
+class Row(DeclarativeBase):
+    """A table in schema `eai`. Only tables that belong to no tenant derive from it directly."""
+
+    metadata = MetaData(schema=SCHEMA)
+    type_annotation_map = {datetime: DateTime(timezone=True)}  # noqa: RUF012 - read by SQLAlchemy
+
+
+class TenantRow(Row):
+    """A table under row level security: the key starts with the tenant."""
+
+    __abstract__ = True
+
+    tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())
+
+
+Json = dict[str, Any]
