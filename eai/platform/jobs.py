@@ -1,0 +1,198 @@
+"""Work that outlives a request: rows of our own, driven by procrastinate in its own schema.
+
+A row of `eai.jobs` says what is to be done, how far it is and who holds it; procrastinate only
+carries (tenant, job id) to a worker. Fencing is ours: claiming a job raises its `attempt`, and every
+effect commits together with `complete` or `confirm`, which fail once another attempt has begun. A
+process that was frozen past its lease can therefore wake up and change nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from procrastinate import App, PsycopgConnector
+from sqlalchemy import JSON, CursorResult, TextClause, bindparam, text
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.kernel.errors import EaiError
+from eai.kernel.ids import JobId, PrincipalId, TenantId
+from eai.platform.database import Database, raw_connection
+
+MAX_FAILURES = 3
+LEASE_S = 30
+
+
+class Fenced(Exception):
+    """Another attempt has taken this job over; whatever was computed must be dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """One attempt at a job. `attempt` is the fence; `failures` counts attempts that came to nothing."""
+
+    tenant: TenantId
+    job: JobId
+    name: str
+    attempt: int
+    failures: int
+    parameters: Mapping[str, Any]
+
+    @property
+    def is_last(self) -> bool:
+        """Whether a failure of this attempt makes the job a dead letter."""
+        return self.failures >= MAX_FAILURES
+
+
+class Jobs:
+    """Creates, hands out and closes jobs, always inside the caller's transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self.app = App(connector=PsycopgConnector(conninfo=database.conninfo, min_size=1, max_size=4))
+
+    async def create(
+        self,
+        session: AsyncSession,
+        tenant: TenantId,
+        job: JobId,
+        name: str,
+        parameters: Mapping[str, Any],
+        *,
+        principal: PrincipalId | None = None,
+    ) -> None:
+        """Queue a job; it starts when the caller's transaction commits and vanishes if it rolls back."""
+        await session.execute(
+            _CREATE, _row(tenant, job, name, parameters, principal) | {"state": "queued", "lease": 0}
+        )
+        await self._announce(session, tenant, job, name)
+
+    async def begin(
+        self,
+        session: AsyncSession,
+        tenant: TenantId,
+        job: JobId,
+        name: str,
+        parameters: Mapping[str, Any],
+        *,
+        principal: PrincipalId | None = None,
+    ) -> JobRun:
+        """Record a job that the caller itself runs now; if it dies, the sweep queues the job."""
+        await session.execute(
+            _CREATE, _row(tenant, job, name, parameters, principal) | {"state": "running", "lease": LEASE_S}
+        )
+        return JobRun(tenant, job, name, attempt=1, failures=1, parameters=parameters)
+
+    async def claim(self, session: AsyncSession, tenant: TenantId, job: JobId) -> JobRun | None:
+        """Begin the next attempt; None when the job is done, or held by a live attempt.
+
+        The attempt counts as failed until it ends well, so that one that kills its process counts.
+        """
+        row = (await session.execute(_CLAIM, {"tenant": tenant, "job": job, "lease": LEASE_S})).one_or_none()
+        if row is None:
+            return None
+        return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters)
+
+    async def confirm(
+        self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
+    ) -> None:
+        """Extend the lease, and fence the transaction. Raises Fenced."""
+        await self._update(session, _CONFIRM, run, progress=progress or {}, lease=LEASE_S)
+
+    async def complete(
+        self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
+    ) -> None:
+        """Close the job in the transaction of its effect. Raises Fenced."""
+        await self._update(session, _COMPLETE, run, progress=progress or {})
+
+    async def fail(self, session: AsyncSession, run: JobRun, error: EaiError) -> None:
+        """Close the job for good as a dead letter. Raises Fenced."""
+        await self._update(session, _FAIL, run, error={"code": error.code, "details": dict(error.details)})
+
+    async def hand_back(
+        self, session: AsyncSession, run: JobRun, *, after_s: int, counts_as_failure: bool
+    ) -> None:
+        """Return the job to the queue, to start again in `after_s` seconds. Raises Fenced."""
+        await self._update(session, _HAND_BACK, run, refund=0 if counts_as_failure else 1, after=after_s)
+        await self._announce(session, run.tenant, run.job, run.name, after_s=after_s)
+
+    async def requeue_expired(self, session: AsyncSession, tenant: TenantId) -> int:
+        """Queue again every job of `tenant` whose holder let its lease pass, or that lost its message."""
+        rows = (await session.execute(_EXPIRED, {"tenant": tenant, "lease": LEASE_S})).all()
+        for row in rows:
+            await self._announce(session, tenant, JobId(row.id), row.name)
+        return len(rows)
+
+    async def _announce(
+        self, session: AsyncSession, tenant: TenantId, job: JobId, name: str, *, after_s: int = 0
+    ) -> None:
+        task = self.app.configure_task(
+            name,
+            connection=await raw_connection(session),
+            schedule_in={"seconds": after_s} if after_s else None,
+        )
+        await task.defer_async(tenant=str(tenant), job=str(job))
+
+    async def _update(self, session: AsyncSession, statement: TextClause, run: JobRun, **values: Any) -> None:
+        keys = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
+        result = cast(CursorResult[Any], await session.execute(statement, keys | values))
+        if result.rowcount != 1:
+            raise Fenced
+
+
+def _row(
+    tenant: TenantId, job: JobId, name: str, parameters: Mapping[str, Any], principal: PrincipalId | None
+) -> dict[str, Any]:
+    return {
+        "tenant": tenant,
+        "job": job,
+        "name": name,
+        "parameters": dict(parameters),
+        "principal": principal,
+    }
+
+
+_CREATE = text("""
+    INSERT INTO eai.jobs
+           (tenant_id, id, name, state, parameters, principal_id, attempt, failures, lease_until)
+    VALUES (:tenant, :job, :name, :state, :parameters, :principal,
+            CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
+            CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
+            now() + make_interval(secs => :lease))""").bindparams(bindparam("parameters", type_=JSON))
+_CLAIM = text("""
+    UPDATE eai.jobs
+       SET state = 'running', attempt = attempt + 1, failures = failures + 1,
+           lease_until = clock_timestamp() + make_interval(secs => :lease), updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job
+       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
+    RETURNING name, attempt, failures, parameters""")
+_CONFIRM = text("""
+    UPDATE eai.jobs
+       SET lease_until = clock_timestamp() + make_interval(secs => :lease),
+           progress = progress || :progress, updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
+    bindparam("progress", type_=JSON)
+)
+_COMPLETE = text("""
+    UPDATE eai.jobs
+       SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
+    bindparam("progress", type_=JSON)
+)
+_FAIL = text("""
+    UPDATE eai.jobs SET state = 'failed', lease_until = NULL, error = :error, updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
+    bindparam("error", type_=JSON)
+)
+_HAND_BACK = text("""
+    UPDATE eai.jobs
+       SET state = 'queued', failures = failures - :refund, updated_at = now(),
+           lease_until = clock_timestamp() + make_interval(secs => :after)
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
+# A queued row whose time has come and that nobody claimed has lost its message, or its worker is slow:
+# announcing it twice is harmless, because only one claim succeeds.
+_EXPIRED = text("""
+    UPDATE eai.jobs
+       SET state = 'queued', lease_until = clock_timestamp() + make_interval(secs => :lease)
+     WHERE tenant_id = :tenant
+       AND ((state = 'running' AND lease_until < clock_timestamp())
+            OR (state = 'queued' AND lease_until < clock_timestamp() - make_interval(secs => :lease)))
+    RETURNING id, name""")

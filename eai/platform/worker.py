@@ -1,0 +1,139 @@
+"""Runs jobs: claims each under its tenant, keeps its lease alive, and settles how it ended."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+from procrastinate.exceptions import ConnectorException
+
+from eai.kernel.errors import EaiError, Unavailable
+from eai.kernel.ids import JobId, TenantId
+from eai.platform.context import WorkContext, enter_work
+from eai.platform.database import Database
+from eai.platform.jobs import LEASE_S, Fenced, JobRun, Jobs
+
+JobFunction = Callable[[JobRun], Awaitable[None]]
+DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
+
+HEARTBEAT_S = 3.0
+STALLED_AFTER_S = 12.0
+SWEEP_INTERVAL_S = 5.0
+BACKOFF_S = (2, 10, 30)
+
+log = structlog.get_logger(__name__)
+
+
+class JobCrashed(EaiError):
+    """A job kept failing in a way nobody foresaw; its logs carry the request id."""
+
+    code, status = "job_failed", 500
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandler:
+    """What to run for a job of one name, and what to do once it is given up.
+
+    `run` closes the job itself, with `Jobs.complete` in the transaction of its effect. `give_up`
+    does the same with `Jobs.fail`.
+    """
+
+    run: JobFunction
+    give_up: DeadLetter
+
+
+class Worker:
+    """One worker process: procrastinate brings (tenant, job id), the rows say the rest."""
+
+    def __init__(self, database: Database, jobs: Jobs, handlers: Mapping[str, JobHandler]) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._handlers = handlers
+        for name in handlers:
+            jobs.app.task(name=name, pass_context=False)(self._task(name))
+
+    async def run(self, *, concurrency: int = 4) -> None:
+        """Work until cancelled; a job that is running then is handed back."""
+        async with self._jobs.app.open_async():
+            sweeps = asyncio.create_task(self._sweep_forever())
+            try:
+                await self._jobs.app.run_worker_async(
+                    concurrency=concurrency,
+                    install_signal_handlers=False,
+                    update_heartbeat_interval=HEARTBEAT_S,
+                    stalled_worker_timeout=STALLED_AFTER_S,
+                    delete_jobs="always",
+                    shutdown_graceful_timeout=10,
+                )
+            finally:
+                sweeps.cancel()
+
+    async def run_one(self, tenant: TenantId, job: JobId) -> None:
+        """Claim and run one job here and now; does nothing when it is not to be had."""
+        async with self._database.transaction(tenant) as session:
+            run = await self._jobs.claim(session, tenant, job)
+        if run is None:
+            return
+        enter_work(WorkContext())
+        beating = asyncio.create_task(self._keep_lease(run))
+        try:
+            await self._settle(run, self._handlers[run.name])
+        except Fenced:
+            log.info("job.fenced", tenant=str(tenant), job=str(job), attempt=run.attempt)
+        finally:
+            beating.cancel()
+
+    def _task(self, name: str) -> Callable[[str, str], Awaitable[None]]:
+        async def task(tenant: str, job: str) -> None:
+            await self.run_one(TenantId(UUID(tenant)), JobId(UUID(job)))
+
+        task.__name__ = name
+        return task
+
+    async def _settle(self, run: JobRun, handler: JobHandler) -> None:
+        try:
+            await handler.run(run)
+        except Fenced:
+            raise
+        except Unavailable:
+            # Waiting for a part to come back is not the job's failure.
+            await self._hand_back(run, counts_as_failure=False)
+        except EaiError as error:
+            await handler.give_up(run, error)
+        except Exception:
+            # Whatever a poisonous document raises must not stop the queue: count it and move on.
+            log.exception("job.crashed", job=str(run.job), job_name=run.name, attempt=run.attempt)
+            if run.is_last:
+                await handler.give_up(run, JobCrashed())
+            else:
+                await self._hand_back(run, counts_as_failure=True)
+
+    async def _hand_back(self, run: JobRun, *, counts_as_failure: bool) -> None:
+        after_s = BACKOFF_S[min(run.failures, len(BACKOFF_S)) - 1]
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.hand_back(session, run, after_s=after_s, counts_as_failure=counts_as_failure)
+
+    async def _keep_lease(self, run: JobRun) -> None:
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            with suppress(Unavailable):
+                async with self._database.transaction(run.tenant) as session:
+                    await self._jobs.confirm(session, run)
+
+    async def _sweep_forever(self) -> None:
+        while True:
+            with suppress(Unavailable, ConnectorException):
+                await self.sweep()
+            await asyncio.sleep(SWEEP_INTERVAL_S)
+
+    async def sweep(self) -> None:
+        """Take over what dead workers and dead requests left; any worker may, and all do."""
+        manager = self._jobs.app.job_manager
+        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_S):
+            await manager.retry_job(job)
+        await manager.prune_stalled_workers(STALLED_AFTER_S)
+        for (tenant,) in await self._database.statement("SELECT eai.list_tenant_ids()", {}):
+            async with self._database.transaction(TenantId(tenant)) as session:
+                await self._jobs.requeue_expired(session, TenantId(tenant))

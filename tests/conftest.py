@@ -1,0 +1,119 @@
+"""One PostgreSQL server per test run, one database per test process, a fresh tenant per test.
+
+The server is started by the process that owns the run (not by xdist's workers), and only when a test
+beyond `tests/unit` may need it. Tests never share a tenant, so none has to clean up.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from pytest_socket import socket_allow_hosts
+from sqlalchemy import make_url, text
+
+from eai.integrations.postgres import EmbeddedPostgres
+from eai.kernel.ids import TenantId
+from eai.platform.database import Database
+from eai.platform.migrate import migrate
+
+_RUN = "EAI_TESTS_POSTGRES"
+_started = pytest.StashKey[tuple[EmbeddedPostgres, Path]]()
+TEMPLATE = "eai_template"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseUrls:
+    """The same database as the application's role and as superuser."""
+
+    app: str
+    admin: str
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start PostgreSQL once for the whole run; xdist's workers inherit where it is."""
+    is_worker = hasattr(config, "workerinput")
+    only_units = bool(config.args) and all("tests/unit" in argument for argument in config.args)
+    if is_worker or only_units or config.option.collectonly:
+        return
+    home = Path(tempfile.mkdtemp(prefix="eai-tests-"))
+    server = EmbeddedPostgres(home, overrides={"fsync": "off", "shared_buffers": "256MB"})
+    asyncio.run(_start(server))
+    config.stash[_started] = (server, home)
+    os.environ[_RUN] = f"{server.admin_url} {server.app_url}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop what `pytest_configure` started."""
+    if started := config.stash.get(_started, None):
+        server, home = started
+        asyncio.run(server.stop())
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _loopback_only() -> None:
+    socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session")
+def database_urls() -> Iterator[DatabaseUrls]:
+    """A migrated database of this test process."""
+    admin, app = os.environ[_RUN].split()
+    name = f"eai_{uuid4().hex[:12]}"
+    _execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {}"), name, TEMPLATE)
+    yield DatabaseUrls(app=_at(app, name), admin=_at(admin, name))
+    _execute(admin, sql.SQL("DROP DATABASE {} WITH (FORCE)"), name)
+
+
+@pytest.fixture(scope="session")
+async def database(database_urls: DatabaseUrls) -> AsyncIterator[Database]:
+    """The product's own way into the database, as the application's role."""
+    opened = Database(database_urls.app)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def tenant(database: Database) -> TenantId:
+    """A tenant of this test alone."""
+    return await create_tenant(database)
+
+
+@pytest.fixture
+async def other_tenant(database: Database) -> TenantId:
+    """A second one, for everything that must not cross."""
+    return await create_tenant(database)
+
+
+async def create_tenant(database: Database) -> TenantId:
+    tenant = TenantId(uuid4())
+    async with database.transaction(tenant) as session:
+        await session.execute(
+            text("INSERT INTO eai.tenants (tenant_id, slug, name) VALUES (:id, :slug, 'Test')"),
+            {"id": tenant, "slug": f"t-{tenant}"},
+        )
+    return tenant
+
+
+async def _start(server: EmbeddedPostgres) -> None:
+    await server.start()
+    _execute(server.admin_url, sql.SQL("CREATE DATABASE {}"), TEMPLATE)
+    await migrate(_at(server.admin_url, TEMPLATE), _at(server.app_url, TEMPLATE))
+
+
+def _execute(url: str, statement: sql.SQL, *names: str) -> None:
+    with psycopg.connect(_at(url, "postgres"), autocommit=True) as connection:
+        connection.execute(statement.format(*map(sql.Identifier, names)))
+
+
+def _at(url: str, name: str) -> str:
+    return make_url(url).set(database=name).render_as_string(hide_password=False)
