@@ -142,6 +142,19 @@ def _documents() -> None:
         f"CREATE POLICY counting ON eai.kb_document_retrievals TO {AUDIT} USING (true) WITH CHECK (true)"
     )
     op.execute(f"GRANT SELECT, INSERT, UPDATE ON eai.kb_document_retrievals TO {AUDIT}")
+    # Called by audit_flush, under the lock of the tenant's chain: two flushes never meet on a row.
+    op.execute("""
+        CREATE FUNCTION eai.count_retrievals(p_tenant uuid, p_documents uuid[]) RETURNS void
+        LANGUAGE sql VOLATILE SET search_path = eai, pg_temp AS $$
+            INSERT INTO eai.kb_document_retrievals AS r
+                   (tenant_id, document_id, retrieval_count, last_retrieved_at)
+            SELECT p_tenant, d.id, count(*), now() FROM unnest(p_documents) AS d (id) GROUP BY d.id
+            ON CONFLICT (tenant_id, document_id) DO UPDATE
+               SET retrieval_count = r.retrieval_count + EXCLUDED.retrieval_count,
+                   last_retrieved_at = EXCLUDED.last_retrieved_at
+        $$""")
+    op.execute("REVOKE ALL ON FUNCTION eai.count_retrievals(uuid, uuid[]) FROM PUBLIC")
+    op.execute(f"GRANT EXECUTE ON FUNCTION eai.count_retrievals(uuid, uuid[]) TO {AUDIT}")
 
 
 def _chunks() -> None:
