@@ -1,5 +1,6 @@
 """The embedded PostgreSQL server of a home folder."""
 
-from eai.integrations.postgres.server import EmbeddedPostgres, PostgresFailed
+from eai.integrations.postgres.cluster import PostgresFailed
+from eai.integrations.postgres.server import EmbeddedPostgres
 
 __all__ = ["EmbeddedPostgres", "PostgresFailed"]

@@ -21,9 +21,8 @@ def installed() -> Path:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
-def reachable(account: ServerAccount | None, cluster: Path) -> Path:
-    """The programs as `account` can run them: the installed ones, or a copy kept beside the cluster."""
-    original = installed()
+def reachable(original: Path, account: ServerAccount | None, cluster: Path) -> Path:
+    """The programs as `account` can run them: the original ones, or a copy kept beside the cluster."""
     if account is None or account.can_execute(original / "postgres"):
         return original
     copy = cluster / f"programs-{version(_PACKAGE)}"
