@@ -160,7 +160,7 @@ def test_faults_of_every_kind_are_told_together() -> None:
         "EAI_ENV": "staging",
         "EAI_DATABASE_URL": "mysql://user:hunter2@db/eai",
         "EAI_EMBEDDINGS_BATCH_SIZE": "0",
-        "EAI_CORS_ORIGINS": "https://a.example/x",
+        "EAI_CORS_ORIGINS": "a.example",
         "EAI_QDRANT_URL": "qdrant:6333",
         "EAI_NO": "1",
     }
@@ -171,8 +171,7 @@ def test_faults_of_every_kind_are_told_together() -> None:
         "EAI_DATABASE_URL: is no PostgreSQL URL; write postgresql://user:password@host:port/database",
         "EAI_QDRANT_URL ('qdrant:6333'): is no URL; write https://host:port",
         "EAI_EMBEDDINGS_BATCH_SIZE ('0'): Input should be greater than or equal to 1",
-        "EAI_CORS_ORIGINS ('https://a.example/x'): "
-        + "is no origin; write https://host or https://host:port, without a path",
+        "EAI_CORS_ORIGINS ('a.example'): is no origin; write https://host or https://host:port, without a path",
     ]
 
 
