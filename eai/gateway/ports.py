@@ -36,14 +36,14 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FusionRule:
-    """How the two legs of a hybrid search are combined for a model; chosen by measurement.
+    """How a model's hits join the keyword leg's in a hybrid search; both numbers are measured.
 
-    `score = dense_weight * vector_score + (1 - dense_weight) * keyword_score`, after each leg is
-    scaled as `method` says.
+    `dense_weight` (0 to 1) is the share of the model's leg. `dense_floor` is the cosine that texts
+    with nothing in common still reach under this model: up to it, likeness counts as none.
     """
 
-    method: str
     dense_weight: float
+    dense_floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

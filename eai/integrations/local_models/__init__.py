@@ -1,0 +1,6 @@
+"""Embedding models that run inside the process: nothing leaves it."""
+
+from eai.integrations.local_models.hashing import HashEmbedder
+from eai.integrations.local_models.sentences import SentenceEmbedder
+
+__all__ = ["HashEmbedder", "SentenceEmbedder"]

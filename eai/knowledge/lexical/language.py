@@ -1,0 +1,56 @@
+"""Which language a document is written in, as far as the keyword leg tells languages apart."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+
+class Language(StrEnum):
+    """A language with stemming and stop words of its own, or any other."""
+
+    ENGLISH = "en"
+    FRENCH = "fr"
+    OTHER = "xx"
+
+
+SAMPLE_LENGTH = 4_000
+"""Characters of a document that its language is read from: 2 ms, and more tells no more."""
+
+_KNOWN = (Language.ENGLISH, Language.FRENCH)
+# Told apart from ours, so that a German text is not stemmed as English. Fewer candidates make fewer
+# mistakes on titles: with all 142 of the model, "Contrat de prestation" is Occitan.
+_NEIGHBOURS = tuple("ar ca cs da de el es fi he hu it ja ko nl pl pt ro ru sv tr uk vi zh".split())  # noqa: SIM905
+_SURE = 0.8
+
+
+def language_of(text: str, declared: str | None = None) -> Language:
+    """The language to analyse `text` in: what its author declared (`fr`, `fr-CA`), else detected."""
+    if declared is None:
+        return detect_language(text)
+    primary = declared.replace("_", "-").split("-")[0].lower()
+    return next((language for language in _KNOWN if language == primary), Language.OTHER)
+
+
+def detect_language(text: str) -> Language:
+    """The best guess among ours, unless the text is clearly in another language.
+
+    The first call loads the model (0.7 s, about 70 MB): never on a request that only asks.
+    """
+    ranked: Mapping[str, float] = dict(_identifier().rank(text[:SAMPLE_LENGTH]))
+    likeliest = max(ranked, key=lambda code: ranked[code])
+    if likeliest not in _KNOWN and ranked[likeliest] >= _SURE:
+        return Language.OTHER
+    return max(_KNOWN, key=lambda language: ranked[language])
+
+
+@cache
+def _identifier() -> "LanguageIdentifier":
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 only ingestion needs it
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([*_KNOWN, *_NEIGHBOURS])
+    return identifier

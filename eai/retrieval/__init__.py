@@ -1,0 +1,1 @@
+"""From a question to cited passages that the caller may read."""
