@@ -1,4 +1,4 @@
-"""What knowledge needs from outside: an index of vectors that is a projection of its rows."""
+"""What knowledge needs from outside: an index of vectors that is a projection of its rows, and models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,10 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import Classification
+from eai.access.subject import Subject
 from eai.kernel.errors import Unavailable
 from eai.kernel.ids import DocumentId, PointId, VersionId
 
@@ -104,6 +107,33 @@ class SearchHits:
 
     dense: tuple[Hit, ...] = ()
     sparse: tuple[Hit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a base must know of its embedding model.
+
+    `space` comes from `eai.knowledge.spaces.space_id` and changes whenever the same text would give
+    another vector.
+    """
+
+    name: str
+    space: SpaceId
+    classification_ceiling: Classification
+
+
+class ModelCatalogue(Protocol):
+    """The registered embedding models, as `subject` may use them."""
+
+    async def resolve(
+        self, session: AsyncSession, subject: Subject, name: str | None, dimensions: int | None
+    ) -> ModelFacts | None:
+        """The model called `name`, or the default one; None when there is no such model.
+
+        Raises InvalidInput for `dimensions` that the model does not have, and where the environment
+        wants the model to be named.
+        """
+        ...
 
 
 class Vectors(Protocol):

@@ -38,9 +38,12 @@ def _bases() -> None:
             created_by        uuid,
             created_at        timestamptz NOT NULL DEFAULT now(),
             updated_at        timestamptz NOT NULL DEFAULT now(),
-            PRIMARY KEY (tenant_id, id),
-            UNIQUE (tenant_id, alias)
+            PRIMARY KEY (tenant_id, id)
         )""")
+    # A base that is being deleted gives its alias back at once.
+    op.execute("""
+        CREATE UNIQUE INDEX bases_alias ON eai.knowledge_bases (tenant_id, alias)
+        WHERE deleting_since IS NULL""")
     tenant_table("knowledge_bases")
     op.execute("""
         CREATE TABLE eai.knowledge_base_entries (
@@ -118,12 +121,15 @@ def _documents() -> None:
             content      text,
             content_hash bytea,
             language     text,
+            chunk_rights jsonb NOT NULL DEFAULT '[]',
+            intended     jsonb NOT NULL DEFAULT '{}',
             job_id       uuid,
             created_by   uuid,
             created_at   timestamptz NOT NULL DEFAULT now(),
             updated_at   timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (tenant_id, id),
             UNIQUE (tenant_id, document_id, number),
+            UNIQUE (tenant_id, document_id, id),
             FOREIGN KEY (tenant_id, document_id) REFERENCES eai.kb_documents ON DELETE CASCADE
         )""")
     op.execute("CREATE INDEX versions_hash ON eai.kb_document_versions (tenant_id, source_hash)")
@@ -195,13 +201,15 @@ def _chunks() -> None:
             dimensions     integer NOT NULL,
             embedding      bytea NOT NULL CHECK (octet_length(embedding) = 4 * dimensions),
             created_at     timestamptz NOT NULL DEFAULT now(),
+            updated_at     timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (tenant_id, id),
             CHECK (start_offset >= 0 AND end_offset > start_offset),
-            FOREIGN KEY (tenant_id, document_id) REFERENCES eai.kb_documents,
-            FOREIGN KEY (tenant_id, version_id) REFERENCES eai.kb_document_versions,
-            FOREIGN KEY (tenant_id, generation) REFERENCES eai.kb_generations,
-            FOREIGN KEY (tenant_id, base_id, class_number) REFERENCES eai.kb_rights_classes
+            FOREIGN KEY (tenant_id, document_id, version_id)
+                REFERENCES eai.kb_document_versions (tenant_id, document_id, id),
+            FOREIGN KEY (tenant_id, generation) REFERENCES eai.kb_generations
         )""")
+    # The key on the version starts with the document, and none points at the rights class, so that
+    # removing a document or a base checks its chunks through an index that searches need anyway.
     op.execute("CREATE INDEX chunks_document ON eai.kb_chunks (tenant_id, document_id, generation, ordinal)")
     op.execute("CREATE INDEX chunks_chunk ON eai.kb_chunks (tenant_id, chunk_id)")
     op.execute("CREATE INDEX chunks_generation ON eai.kb_chunks (tenant_id, generation, id)")

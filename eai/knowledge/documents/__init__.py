@@ -1,0 +1,1 @@
+"""Documents of a base: what was given, which version answers, and who may see it."""
