@@ -1,0 +1,1 @@
+"""How a document becomes findable: accepted, extracted, split, embedded, written, swapped in."""

@@ -1,0 +1,84 @@
+"""The immutable values that travel through the ingestion pipeline, stage by stage."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eai.access.classification import Classification
+from eai.access.subject import Subject
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, VersionId
+from eai.kernel.immutable import Immutable
+from eai.knowledge.ports import SpaceId
+
+
+@dataclass(frozen=True, slots=True)
+class Manuscript(Immutable):
+    """A version as it was accepted, and everything the stages need to know of where it goes."""
+
+    tenant: TenantId
+    base: BaseId
+    document: DocumentId
+    version: VersionId
+    source: bytes
+    content_type: str
+    language: str | None
+    level: Classification
+    embedding_model: str
+    space: SpaceId
+    generation: GenerationId
+    average_length: float
+    class_number: int
+    chunk_size: int
+    chunk_overlap: int
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extract(Immutable):
+    """The text that offsets count in, and the language it is written in."""
+
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage(Immutable):
+    """Characters `[start, end)` of the text, and the terms it is found by."""
+
+    start: int
+    end: int
+    text: str
+    terms: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Passages(Immutable):
+    """A version's passages in reading order; never empty."""
+
+    extract: Extract
+    items: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPassages(Immutable):
+    """Passages with their vectors, float32 of shape (passages, dimensions)."""
+
+    passages: Passages
+    vectors: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed(Immutable):
+    """Passages whose points are in the vector store, counted there; `points` in the same order."""
+
+    embedded: EmbeddedPassages
+    points: tuple[PointId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Submitter(Immutable):
+    """On whose behalf models are called."""
+
+    subject: Subject
