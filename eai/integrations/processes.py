@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _POLL_S = 0.02
@@ -42,3 +43,17 @@ async def until(condition: Callable[[], bool], within_s: float) -> bool:
             return False
         await asyncio.sleep(_POLL_S)
     return True
+
+
+def started_at(pid: int) -> str | None:
+    """When process `pid` began, in the system's own ticks; None when it does not live.
+
+    With it an id can be told from a later process that was given the same one.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The command's name stands in brackets and may hold anything, brackets and spaces included.
+    state, *fields = text.rpartition(")")[2].split()
+    return None if state in {"Z", "X"} else fields[18]

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -170,7 +171,7 @@ class Cluster:
         if len(os.fsencode(self.sockets / _SOCKET_NAME)) > _LONGEST_SOCKET_PATH:
             place = {
                 "listen_addresses": "127.0.0.1",
-                "port": str(_free_port()),
+                "port": str(self._free_port()),
                 "unix_socket_directories": "",
             }
             self.notes.append(
@@ -184,14 +185,21 @@ class Cluster:
         write_private(path, "\n".join(lines) + "\n")
         self._give(path)
 
+    def _free_port(self) -> int:
+        # The same one as before where it can be had: clients of a restarted server need not be told.
+        with suppress(OSError, KeyError):
+            return _bound(int(self._written_settings()["port"]))
+        return _bound(0)
+
     def _written_settings(self) -> dict[str, str]:
         lines = (self.data / "eai.conf").read_text(encoding="utf-8").splitlines()
         pairs = (line.split(" = ", 1) for line in lines)
         return {name: value[1:-1].replace("''", "'") for name, value in pairs}
 
 
-def _free_port() -> int:
+def _bound(port: int) -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
+        found: int = probe.getsockname()[1]
+        return found

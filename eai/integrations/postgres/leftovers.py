@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from eai.integrations.processes import until
+from eai.integrations.processes import started_at, until
 
 _PROCESSES = Path("/proc")
 # How long a server may take for an orderly stop, then for an immediate one.
@@ -38,15 +38,12 @@ def _process_ids() -> Iterator[int]:
 
 
 def _works_in(pid: int, folder: str) -> bool:
-    process = _PROCESSES / str(pid)
     try:
-        if str((process / "cwd").readlink()) != folder:
+        if str((_PROCESSES / str(pid) / "cwd").readlink()) != folder:
             return False
-        # The command's name stands in brackets and may hold anything, brackets and spaces included.
-        state = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except OSError:
         return False
-    return state not in {"Z", "X"}
+    return started_at(pid) is not None
 
 
 def postmaster_pid(folder: Path) -> int | None:

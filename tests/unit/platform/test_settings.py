@@ -160,7 +160,6 @@ def test_faults_of_every_kind_are_told_together() -> None:
         "EAI_ENV": "staging",
         "EAI_DATABASE_URL": "mysql://user:hunter2@db/eai",
         "EAI_EMBEDDINGS_BATCH_SIZE": "0",
-        "EAI_CORS_ORIGINS": "a.example",
         "EAI_QDRANT_URL": "qdrant:6333",
         "EAI_NO": "1",
     }
@@ -171,7 +170,6 @@ def test_faults_of_every_kind_are_told_together() -> None:
         "EAI_DATABASE_URL: is no PostgreSQL URL; write postgresql://user:password@host:port/database",
         "EAI_QDRANT_URL ('qdrant:6333'): is no URL; write https://host:port",
         "EAI_EMBEDDINGS_BATCH_SIZE ('0'): Input should be greater than or equal to 1",
-        "EAI_CORS_ORIGINS ('a.example'): is no origin; write https://host or https://host:port, without a path",
     ]
 
 
@@ -200,3 +198,9 @@ def test_every_setting_says_what_it_is_for_and_groups_stay_small() -> None:
     assert [variable.name for variable in listed if not variable.description.endswith(".")] == []
     groups = [variable.path[0] for variable in listed if len(variable.path) == 2]
     assert max(groups.count(group) for group in groups) <= 12
+
+
+@pytest.mark.parametrize("origin", ["a.example", "https://a.example/path", "https://"])
+def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
+    (problem,) = problems({"EAI_ENV": "dev", "EAI_CORS_ORIGINS": f"https://fine.example,{origin}"})
+    assert problem.endswith("is no origin; write https://host or https://host:port, without a path")
