@@ -6,6 +6,8 @@ are derived from the master key by HKDF-SHA256.
 """
 
 import secrets
+from base64 import b64decode
+from binascii import Error as BinasciiError
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -46,6 +48,15 @@ class MasterKey:
             message = f"the master key must hold at least {KEY_BYTES} bytes"
             raise ValueError(message)
         self._secret = secret
+
+    @classmethod
+    def from_text(cls, text: str) -> "MasterKey":
+        """The key in the form of EAI_MASTER_KEY: at least 32 bytes in base64. Raises ValueError."""
+        try:
+            return cls(b64decode(text, altchars=b"-_" if set(text) & {"-", "_"} else None, validate=True))
+        except BinasciiError as error:
+            message = "the master key is not base64"
+            raise ValueError(message) from error
 
     def derive(self, purpose: str) -> bytes:
         """A 32-byte key for `purpose` alone (`pepper.1`, `cursors`, `wrap.tenant`)."""

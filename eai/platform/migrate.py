@@ -17,6 +17,13 @@ async def migrate(admin_url: str, app_url: str) -> None:
     await asyncio.to_thread(_upgrade, admin_url)
 
 
+def newest_revision() -> str | None:
+    """The revision that `migrate` brings a database to; it stands in `eai.schema_version` then."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    return ScriptDirectory(str(MIGRATIONS)).get_current_head()
+
+
 def _upgrade(admin_url: str) -> None:
     # Alembic costs half a second to import and is needed by this step only.
     from alembic import command  # noqa: PLC0415
