@@ -25,7 +25,8 @@ def _tenants() -> None:
             tenant_id  uuid PRIMARY KEY,
             slug       text NOT NULL UNIQUE,
             name       text NOT NULL,
-            rate_limit_per_minute integer,
+            rate_limit_per_minute integer CHECK (rate_limit_per_minute > 0),
+            revision   integer NOT NULL DEFAULT 1,
             created_at timestamptz NOT NULL DEFAULT now(),
             updated_at timestamptz NOT NULL DEFAULT now()
         )""")
@@ -76,16 +77,17 @@ def _jobs() -> None:
 def _idempotency() -> None:
     op.execute("""
         CREATE TABLE eai.idempotency_records (
-            tenant_id    uuid NOT NULL REFERENCES eai.tenants,
-            principal_id uuid NOT NULL,
-            route        text NOT NULL,
-            key          text NOT NULL,
-            fingerprint  bytea NOT NULL,
-            lease_until  timestamptz NOT NULL,
-            attempt      integer NOT NULL DEFAULT 1,
-            response     bytea,
-            is_secret    boolean NOT NULL DEFAULT false,
-            expires_at   timestamptz NOT NULL,
+            tenant_id      uuid NOT NULL REFERENCES eai.tenants,
+            principal_id   uuid NOT NULL,
+            route          text NOT NULL,
+            key            text NOT NULL,
+            fingerprint    bytea NOT NULL,
+            effect_id      uuid NOT NULL,
+            attempt        integer NOT NULL DEFAULT 1,
+            lease_until    timestamptz NOT NULL,
+            response       bytea,
+            response_until timestamptz,
+            expires_at     timestamptz NOT NULL,
             PRIMARY KEY (tenant_id, principal_id, route, key)
         )""")
     op.execute("CREATE INDEX idempotency_expiry ON eai.idempotency_records (tenant_id, expires_at)")

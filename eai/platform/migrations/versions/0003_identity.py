@@ -28,10 +28,13 @@ def _principals() -> None:
             roles        text[] NOT NULL,
             is_bootstrap boolean NOT NULL DEFAULT false,
             suspended_at timestamptz,
+            revision     integer NOT NULL DEFAULT 1,
+            created_by   uuid,
             created_at   timestamptz NOT NULL DEFAULT now(),
             updated_at   timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (tenant_id, id)
         )""")
+    op.execute("CREATE INDEX principals_age ON eai.principals (tenant_id, created_at, id)")
     op.execute("CREATE INDEX principals_clearance ON eai.principals (tenant_id, clearance)")
     tenant_table("principals")
     op.execute("""
@@ -39,6 +42,8 @@ def _principals() -> None:
             tenant_id  uuid NOT NULL REFERENCES eai.tenants,
             id         uuid NOT NULL,
             name       text NOT NULL,
+            revision   integer NOT NULL DEFAULT 1,
+            created_by uuid,
             created_at timestamptz NOT NULL DEFAULT now(),
             updated_at timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (tenant_id, id),
@@ -73,12 +78,15 @@ def _api_keys() -> None:
             previous_expires_at timestamptz,
             expires_at          timestamptz,
             revoked_at          timestamptz,
+            revision            integer NOT NULL DEFAULT 1,
             created_by          uuid,
             created_at          timestamptz NOT NULL DEFAULT now(),
             updated_at          timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (tenant_id, id),
+            CHECK ((previous_mac IS NULL) = (previous_expires_at IS NULL)),
             FOREIGN KEY (tenant_id, principal_id) REFERENCES eai.principals ON DELETE CASCADE
         )""")
+    op.execute("CREATE INDEX api_keys_age ON eai.api_keys (tenant_id, created_at, id)")
     op.execute("CREATE INDEX api_keys_principal ON eai.api_keys (tenant_id, principal_id)")
     tenant_table("api_keys")
     op.execute(f"CREATE POLICY credential_lookup ON eai.api_keys FOR SELECT TO {AUTH} USING (true)")

@@ -1,0 +1,1 @@
+"""Principals, their groups and their credentials: who is asking."""

@@ -1,0 +1,81 @@
+"""How a key's row comes to be, and how an answer that was lost on its way is given once more."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from eai.access.classification import Classification
+from eai.identity.credentials import Credential, Peppers
+from eai.identity.errors import SecretAlreadyShown
+from eai.identity.models import ApiKey
+from eai.identity.repository import ApiKeyRows
+from eai.kernel.ids import ApiKeyId, PrincipalId
+
+REISSUE_WINDOW = timedelta(minutes=10)
+"""How long a repeated request may still be the same one, whose answer was lost before it was sent."""
+
+
+class Issuing:
+    """Makes secrets and stores what they are checked against."""
+
+    def __init__(self, peppers: Peppers) -> None:
+        self._peppers = peppers
+
+    async def issue(
+        self,
+        rows: ApiKeyRows,
+        key: ApiKeyId,
+        principal: UUID,
+        *,
+        created_by: PrincipalId | None,
+        credential: Credential | None = None,
+        name: str = "",
+        scopes: list[str] | None = None,
+        clearance: Classification | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[ApiKey, Credential] | None:
+        """A new key of `principal`; None when a key of this id exists."""
+        made = credential or Credential.generate()
+        row = await rows.insert(
+            key,
+            principal_id=principal,
+            key_id=made.key_id,
+            name=name,
+            scopes=scopes,
+            clearance=None if clearance is None else clearance.rank,
+            secret_mac=self._peppers.seal(made),
+            expires_at=expires_at,
+            created_by=created_by,
+        )
+        return None if row is None else (row, made)
+
+    async def issue_again(
+        self, rows: ApiKeyRows, key: ApiKeyId, created_by: PrincipalId | None
+    ) -> tuple[ApiKey, Credential]:
+        """The key as its creator made it a moment ago, with another secret in place of the lost one.
+
+        Raises SecretAlreadyShown once `REISSUE_WINDOW` is over or the key has had a life of its own:
+        by then somebody uses it, and a late repetition must not end that.
+        """
+        row = await rows.hold(key, ApiKey.created_by.is_not_distinct_from(created_by))
+        is_late = row.created_at + REISSUE_WINDOW < await rows.now()
+        if is_late or row.previous_mac is not None or row.revoked_at is not None:
+            raise SecretAlreadyShown(id=str(row.id))
+        made = Credential.renew(row.key_id)
+        return await rows.change(key, secret_mac=self._peppers.seal(made)), made
+
+    async def replace(self, rows: ApiKeyRows, key: ApiKeyId, credential: Credential) -> Credential:
+        """`credential` in place of one that nobody ever received."""
+        await rows.change(key, key_id=credential.key_id, secret_mac=self._peppers.seal(credential))
+        return credential
+
+    async def rotate(self, rows: ApiKeyRows, row: ApiKey, grace: timedelta) -> tuple[ApiKey, Credential]:
+        """A fresh secret; the old one opens until `grace` is over, any older one no more."""
+        made = Credential.renew(row.key_id)
+        keeps_old = grace > timedelta(0)
+        changed = await rows.change(
+            row.id,
+            secret_mac=self._peppers.seal(made),
+            previous_mac=row.secret_mac if keeps_old else None,
+            previous_expires_at=await rows.now() + grace if keeps_old else None,
+        )
+        return changed, made

@@ -1,0 +1,1 @@
+"""The customers of one installation, and the few settings that are theirs."""

@@ -1,0 +1,23 @@
+"""The table of tenants."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import func
+from sqlalchemy.orm import Mapped, mapped_column
+
+from eai.platform.schema import Row
+
+
+class Tenant(Row):
+    """One customer. Not a `TenantRow`: the tenant is the row itself, so there is no second id."""
+
+    __tablename__ = "tenants"
+
+    tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
+    slug: Mapped[str]
+    name: Mapped[str]
+    rate_limit_per_minute: Mapped[int | None]
+    revision: Mapped[int] = mapped_column(server_default="1")
+    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())
