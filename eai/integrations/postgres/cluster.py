@@ -7,7 +7,6 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -53,6 +52,7 @@ class Cluster:
         self._home = home
         self._account: ServerAccount | None = None
         self._programs = Path()
+        self._port: int | None = None
         self.notes: list[str] = []
 
     @property
@@ -186,10 +186,14 @@ class Cluster:
         self._give(path)
 
     def _free_port(self) -> int:
-        # The same one as before where it can be had: clients of a restarted server need not be told.
-        with suppress(OSError, KeyError):
-            return _bound(int(self._written_settings()["port"]))
-        return _bound(0)
+        # The same one as before where it can be had, and always within one life of this object:
+        # clients of a restarted server are not told where it is.
+        if self._port is None:
+            try:
+                self._port = _bound(int(self._written_settings()["port"]))
+            except (OSError, KeyError):
+                self._port = _bound(0)
+        return self._port
 
     def _written_settings(self) -> dict[str, str]:
         lines = (self.data / "eai.conf").read_text(encoding="utf-8").splitlines()

@@ -130,7 +130,10 @@ class EmbeddedPostgres:
     async def _answers(self) -> bool:
         try:
             connection = await self._connect()
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            if "password authentication failed" in str(error):
+                where = f"{self._home.secrets}/postgres-admin"
+                raise PostgresFailed(f"the database does not know the password in {where}") from error
             return False
         await connection.close()
         return True

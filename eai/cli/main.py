@@ -1,0 +1,104 @@
+"""The commands of `eai`. Each imports what it needs when it runs, so that `eai --help` is quick."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eai.cli.terminal import fail
+from eai.platform.settings import Environment, SettingsError, process_environ
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+keys = typer.Typer(no_args_is_help=True, help="The keys that a development home keeps.")
+app.add_typer(keys, name="keys")
+
+Home = Annotated[Path | None, typer.Option(help="Folder with everything of this instance (EAI_HOME).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+
+
+@app.callback()
+def eai() -> None:
+    """Governed retrieval-augmented generation: decide, prove and record who may see what."""
+
+
+@app.command()
+def up(
+    home: Home = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 8000,
+    as_json: AsJson = False,
+) -> None:
+    """Start PostgreSQL, engine, API and worker on this machine, for development; stop with Ctrl-C."""
+    from eai.cli.up import run  # noqa: PLC0415
+
+    environ = process_environ() | ({} if home is None else {"EAI_HOME": str(home)})
+    run(environ, port=port, as_json=as_json)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
+    trusted_proxies: Annotated[
+        str | None, typer.Option(help="Addresses whose X-Forwarded-For is believed, separated by commas.")
+    ] = None,
+    descriptor: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Run one API process, the production way."""
+    from eai.cli.home_settings import read_settings  # noqa: PLC0415
+    from eai.cli.serve import listen  # noqa: PLC0415
+    from eai.cli.serve import serve as run  # noqa: PLC0415
+
+    try:
+        settings = read_settings(process_environ())
+        listener = listen(host, port, descriptor)
+    except SettingsError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{host}:{port} cannot be had: {error.strerror}")
+    run(settings, listener, trusted_proxies=trusted_proxies)
+
+
+@app.command()
+def migrate(home: Home = None) -> None:
+    """Create the database's roles where they are missing, and bring its schema up to date."""
+    from eai.cli.home_settings import read_settings  # noqa: PLC0415
+    from eai.platform.migrate import migrate as bring_up_to_date  # noqa: PLC0415
+
+    try:
+        database = read_settings(process_environ(), home=home).database
+    except SettingsError as error:
+        fail(str(error))
+    if database.url is None or database.admin_url is None:
+        fail("migrations need EAI_DATABASE_ADMIN_URL (a role that may create roles) and EAI_DATABASE_URL")
+    asyncio.run(bring_up_to_date(database.admin_url.get_secret_value(), database.url.get_secret_value()))
+    typer.echo("the database is current")
+
+
+@app.command()
+def doctor(home: Home = None, as_json: AsJson = False) -> None:
+    """Check everything this instance depends on, and say how to mend what fails."""
+    from eai.cli.doctor import run  # noqa: PLC0415
+
+    raise typer.Exit(run(process_environ(), home, as_json=as_json))
+
+
+@keys.command("show")
+def show_keys(home: Home = None, as_json: AsJson = False) -> None:
+    """Print the keys that the first start of a development home created."""
+    from eai.cli.supervisor import read_keys  # noqa: PLC0415
+    from eai.integrations.home import HomeFolder  # noqa: PLC0415
+    from eai.platform.settings import load_settings  # noqa: PLC0415
+
+    environ = process_environ() | ({} if home is None else {"EAI_HOME": str(home)})
+    try:
+        folder = load_settings(environ, default_environment=Environment.DEV).home
+        found = read_keys(HomeFolder(folder))
+    except SettingsError as error:
+        fail(str(error))
+    except PermissionError:
+        fail(f"{folder} may only be read by its owner")
+    if not found:
+        fail(f"{folder} keeps no keys; `eai up --home {folder}` makes them at its first start")
+    typer.echo(json.dumps(found) if as_json else "\n".join(f"{name}: {key}" for name, key in found.items()))

@@ -1,0 +1,55 @@
+"""`eai serve`: one API process, on a port of its own or on a socket that the supervisor holds."""
+
+import asyncio
+import signal
+import socket
+from types import FrameType
+
+import uvicorn
+from uvicorn.loops.auto import auto_loop_factory
+
+from eai.api.app import create_app
+from eai.bootstrap import build
+from eai.platform.settings import Settings
+
+_STOP_WITHIN_S = 5
+
+
+def serve(settings: Settings, listener: socket.socket, *, trusted_proxies: str | None = None) -> None:
+    """Answer on `listener` until SIGTERM or SIGINT; requests under way are finished first.
+
+    `trusted_proxies` lists addresses whose X-Forwarded-For is believed; without it nobody's is.
+    """
+    with asyncio.Runner(loop_factory=auto_loop_factory(use_subprocess=False)) as runner:
+        runner.run(_serve(settings, listener, trusted_proxies))
+
+
+async def _serve(settings: Settings, listener: socket.socket, trusted_proxies: str | None) -> None:
+    async with build(settings) as platform:
+        config = uvicorn.Config(
+            create_app(platform),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=trusted_proxies is not None,
+            forwarded_allow_ips=trusted_proxies,
+            timeout_graceful_shutdown=_STOP_WITHIN_S,
+        )
+        # uvicorn raises the signal again once it has stopped; by default that would end the process
+        # here, before the platform is closed.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _already_stopping)
+        await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def _already_stopping(number: int, frame: FrameType | None) -> None:
+    del number, frame
+
+
+def listen(host: str, port: int, descriptor: int | None = None) -> socket.socket:
+    """A listening socket, or the inherited one that `descriptor` names. Raises OSError."""
+    if descriptor is not None:
+        return socket.socket(fileno=descriptor)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=1024)
