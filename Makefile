@@ -6,11 +6,14 @@ PYTHON ?= python3
 VENV := .venv
 UV := $(VENV)/bin/uv
 UV_VERSION := 0.13.9
+# `make demo DOCS=folder` takes your own text files instead of the sample documents.
 DOCS ?=
+# `make test ARGS="-k citations"` hands arguments to pytest.
+ARGS ?=
 
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
-.PHONY: help setup lock test check format demo bench contracts clean
+.PHONY: help setup lock demo test check format contracts bench clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,5 +26,31 @@ $(VENV)/.ready: pyproject.toml uv.lock
 
 setup: $(VENV)/.ready ## Create .venv with every extra, locked, so that .venv/bin/eai is the command
 
+demo: setup ## Start everything, ingest sample documents, ask as two people, verify the audit (DOCS=folder)
+	$(VENV)/bin/eai demo $(if $(DOCS),--docs "$(DOCS)")
+
+test: setup ## Run the whole suite on a real PostgreSQL and a real engine
+	$(VENV)/bin/pytest -n 2 --dist loadgroup $(ARGS)
+
+check: setup ## Formatter, linter, types, layers, architecture and unit tests, in under a minute
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/pytest -q tests/unit tests/architecture
+
+format: setup ## Let the formatter and the linter mend what they can
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+contracts: setup ## Write contracts/v1 anew from the code; the suite fails when the two differ
+	$(VENV)/bin/python -m eai.api.contracts
+
+bench: setup ## Measure against named floors and peers, and print the tables of docs/benchmarks.md
+	$(VENV)/bin/python -m benchmarks
+
 lock: setup ## Resolve the dependencies again and rewrite uv.lock
 	$(UV) lock
+
+clean: ## Remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
