@@ -9,7 +9,6 @@ from eai.cli.orphans import ProcessRecord
 from eai.integrations.home import HomeFolder, HomeInUse, HomeUnusable
 from eai.integrations.postgres import EmbeddedPostgres, PostgresFailed
 
-_STOP_WITHIN_S = 8.0
 # A child that ends this often before anything was ready will not come up.
 _MOST_EARLY_DEATHS = 3
 
@@ -19,10 +18,13 @@ class StaysDown(Exception):
 
 
 class ProcessTree:
-    """Everything that runs for one home."""
+    """Everything that runs for one home. A child that takes longer than `stop_within_s` to stop is killed."""
 
-    def __init__(self, home: HomeFolder, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, home: HomeFolder, report: Callable[[str], None], *, stop_within_s: float = 8.0
+    ) -> None:
         self._home = home
+        self._stop_within_s = stop_within_s
         self._report = report
         self._record = ProcessRecord(home)
         self._postgres: EmbeddedPostgres | None = None
@@ -83,7 +85,7 @@ class ProcessTree:
         engines = [child for child in self._children if child.name == "engine"]
         callers = [child for child in self._children if child.name != "engine"]
         for group in (callers, engines):
-            await asyncio.gather(*(child.stop(_STOP_WITHIN_S) for child in group))
+            await asyncio.gather(*(child.stop(self._stop_within_s) for child in group))
         if self._postgres is not None:
             await self._postgres.stop()
         self._record.forget()
