@@ -24,7 +24,7 @@ from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 from eai.platform.migrate import migrate
 
-_RUN = "EAI_TESTS_POSTGRES"
+_RUN = "EAI_TEST_POSTGRES"
 _started = pytest.StashKey[tuple[EmbeddedPostgres, Path]]()
 TEMPLATE = "eai_template"
 
