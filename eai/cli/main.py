@@ -63,8 +63,11 @@ def serve(
 @app.command()
 def migrate(home: Home = None) -> None:
     """Create the database's roles where they are missing, and bring its schema up to date."""
+    import psycopg  # noqa: PLC0415
+
     from eai.cli.home_settings import read_settings  # noqa: PLC0415
     from eai.platform.migrate import migrate as bring_up_to_date  # noqa: PLC0415
+    from eai.platform.roles import UnsafeRole  # noqa: PLC0415
 
     try:
         database = read_settings(process_environ(), home=home).database
@@ -72,7 +75,11 @@ def migrate(home: Home = None) -> None:
         fail(str(error))
     if database.url is None or database.admin_url is None:
         fail("migrations need EAI_DATABASE_ADMIN_URL (a role that may create roles) and EAI_DATABASE_URL")
-    asyncio.run(bring_up_to_date(database.admin_url.get_secret_value(), database.url.get_secret_value()))
+    urls = (database.admin_url.get_secret_value(), database.url.get_secret_value())
+    try:
+        asyncio.run(bring_up_to_date(*urls))
+    except (UnsafeRole, psycopg.OperationalError) as error:
+        fail(str(error))
     typer.echo("the database is current")
 
 

@@ -10,7 +10,9 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from eai.api.app import create_app
 from eai.bootstrap import build
-from eai.platform.settings import Settings
+from eai.platform.logging import configure_logging
+from eai.platform.settings import Settings, process_environ
+from eai.platform.telemetry import configure_tracing
 
 _STOP_WITHIN_S = 5
 
@@ -20,8 +22,13 @@ def serve(settings: Settings, listener: socket.socket, *, trusted_proxies: str |
 
     `trusted_proxies` lists addresses whose X-Forwarded-For is believed; without it nobody's is.
     """
-    with asyncio.Runner(loop_factory=auto_loop_factory(use_subprocess=False)) as runner:
-        runner.run(_serve(settings, listener, trusted_proxies))
+    configure_logging(show_messages=not settings.is_production)
+    stop_tracing = configure_tracing(process_environ(), "eai-api")
+    try:
+        with asyncio.Runner(loop_factory=auto_loop_factory(use_subprocess=False)) as runner:
+            runner.run(_serve(settings, listener, trusted_proxies))
+    finally:
+        stop_tracing()
 
 
 async def _serve(settings: Settings, listener: socket.socket, trusted_proxies: str | None) -> None:

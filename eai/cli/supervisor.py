@@ -5,7 +5,7 @@ import json
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -57,15 +57,14 @@ class Supervisor:
         Raises UpFailed, PostgresFailed, HomeInUse and HomeUnusable.
         """
         self._home.prepare()
-        with ExitStack() as held:
-            held.enter_context(self._home.lock("supervisor"))
-            listener = held.enter_context(_listen(self._port))
-            await _until_signal(self._work(listener, ready))
+        with self._home.lock("supervisor"):
+            await _until_signal(self._work(ready))
 
-    async def _work(self, listener: socket.socket, ready: Ready) -> None:
+    async def _work(self, ready: Ready) -> None:
         async with AsyncExitStack() as stack:
+            await self._tree.end_orphans()  # one of them may hold the port
+            listener = stack.enter_context(_listen(self._port))
             stack.push_async_callback(self._tree.stop)
-            await self._tree.end_orphans()
             environ = await self._prepare_database()
             await self._start_engine(environ)
             is_first_start = await self._keep_first_keys(environ)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
+import psycopg
 import typer
 
 from eai.cli.supervisor import Access, Supervisor, UpFailed
@@ -30,7 +31,7 @@ def run(environ: Mapping[str, str], *, port: int, as_json: bool) -> None:
     supervisor = Supervisor(settings, environ, port=port, report=report)
     try:
         asyncio.run(supervisor.run(ready))
-    except (UpFailed, PostgresFailed, HomeInUse, HomeUnusable, UnsafeRole) as error:
+    except (UpFailed, PostgresFailed, HomeInUse, HomeUnusable, UnsafeRole, psycopg.OperationalError) as error:
         fail(str(error))
 
 
