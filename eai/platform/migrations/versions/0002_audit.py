@@ -257,8 +257,9 @@ def _flush() -> None:
                         INSERT INTO usage_events
                                (tenant_id, id, occurred_at, kind, unit, quantity, provider, region, model,
                                 tokens, cost_micros, principal, api_key, request_id, labels)
-                        SELECT tenant, u.id, u.occurred_at, u.kind, u.unit, u.quantity, u.provider, u.region,
-                               u.model, u.tokens, u.cost_micros, u.principal, u.api_key, u.request_id, u.labels
+                        SELECT tenant, u.id, u.occurred_at, u.kind, u.unit, u.quantity, u.provider,
+                               u.region, u.model, u.tokens, u.cost_micros, u.principal, u.api_key,
+                               u.request_id, u.labels
                           FROM jsonb_to_recordset(p_usage[i]) AS u (
                                id uuid, occurred_at timestamptz, kind text, unit text, quantity bigint,
                                provider text, region text, model text, tokens bigint, cost_micros bigint,
@@ -270,7 +271,7 @@ def _flush() -> None:
                     END IF;
                 EXCEPTION WHEN OTHERS THEN
                     first_seq := NULL;
-                    failure := SQLSTATE || ' ' || SQLERRM;
+                    failure := SQLSTATE;
                 END;
                 low := high + 1;
                 RETURN NEXT;
@@ -295,7 +296,8 @@ def _checkpoint_steps() -> None:
             END IF;
             INSERT INTO audit_checkpoints
                    (tenant_id, seq, root, frontier, issued_at, key_id, public_key, body, signature)
-            VALUES (bound, p_seq, p_root, p_frontier, p_issued_at, p_key_id, p_public_key, p_body, p_signature)
+            VALUES (bound, p_seq, p_root, p_frontier, p_issued_at,
+                    p_key_id, p_public_key, p_body, p_signature)
             ON CONFLICT DO NOTHING;
             RETURN FOUND;
         END $$""")

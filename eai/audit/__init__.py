@@ -1,0 +1,1 @@
+"""Who did what, in a chain per tenant that anybody can check without trusting the database."""
