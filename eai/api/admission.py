@@ -1,0 +1,89 @@
+"""The door: who presents the credential, whether they ask too often, and whether the scope opens it."""
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from eai.access.subject import Subject
+from eai.api.credentials import presented_credential
+from eai.api.rate_limits import FailedAttempts, LimitOf, TenantLimits
+from eai.api.requirement import CREDENTIAL, SUBJECT, Requirement
+from eai.kernel.errors import RateLimited, Unauthenticated
+from eai.platform.metrics import AUTHENTICATION_FAILURES
+
+if TYPE_CHECKING:
+    from eai.identity.authentication import Authentication
+
+ALLOWANCE = "eai.allowance"
+
+
+class Admission:
+    """Lets callers in. One per process; it keeps the counts of what was refused."""
+
+    def __init__(self, authentication: "Authentication", limit_of: LimitOf) -> None:
+        self._authentication = authentication
+        self._failures = FailedAttempts()
+        self._limits = TenantLimits(limit_of)
+
+    def present(self, request: Request) -> str:
+        """The request's credential, unchecked but for its form and for too many failures before it.
+
+        Raises Unauthenticated, AmbiguousCredentials, RateLimited.
+        """
+        credential = presented_credential(request.scope)
+        try:
+            self._failures.admit(_client(request), credential)
+        except RateLimited:
+            AUTHENTICATION_FAILURES.labels(reason="limited").inc()
+            raise
+        request.scope[CREDENTIAL] = credential
+        return credential
+
+    async def admit(self, request: Request, requirement: Requirement) -> Subject:
+        """The caller, if `requirement` lets them attempt the operation.
+
+        Raises Unauthenticated, AmbiguousCredentials, RateLimited, TenantRequired, ScopeMissing.
+        """
+        credential = self.present(request)
+        try:
+            subject = await self._authentication.authenticate(credential)
+        except Unauthenticated:
+            self.refused(request)
+            raise
+        self.accepted(request, subject)
+        await self._count(request, subject)
+        requirement.check(subject)
+        return subject
+
+    async def present_counted(self, request: Request) -> None:
+        """`present`, and count the request for the tenant that the credential last belonged to.
+
+        For operations that authenticate by themselves. Raises what `present` raises.
+        """
+        subject = self._failures.last_subject(self.present(request))
+        if subject is not None:
+            await self._count(request, subject)
+
+    def refused(self, request: Request) -> None:
+        """Count that the request's credential opened nothing."""
+        AUTHENTICATION_FAILURES.labels(reason="invalid").inc()
+        self._failures.failed(_client(request), request.scope[CREDENTIAL])
+
+    def accepted(self, request: Request, subject: Subject) -> None:
+        """Note who is asking."""
+        request.scope[SUBJECT] = subject
+        self._failures.succeeded(request.scope[CREDENTIAL], subject)
+
+    async def _count(self, request: Request, subject: Subject) -> None:
+        counted = await self._limits.count(subject)
+        if counted is None:
+            return
+        allowance, is_within = counted
+        request.scope[ALLOWANCE] = allowance
+        if not is_within:
+            raise RateLimited(retry_after_s=allowance.reset_s)
+
+
+def _client(request: Request) -> str:
+    client = request.scope.get("client")
+    return client[0] if client else "unknown"
