@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.classification import Classification
 from eai.access.subject import Subject
 from eai.kernel.errors import Unavailable
 from eai.kernel.ids import DocumentId, PointId, VersionId
+
+if TYPE_CHECKING:
+    # The engine process imports this module, and SQLAlchemy would take it a quarter of a second.
+    from sqlalchemy.ext.asyncio import AsyncSession
 
 Vector = NDArray[np.float32]
 
@@ -126,7 +129,7 @@ class ModelCatalogue(Protocol):
     """The registered embedding models, as `subject` may use them."""
 
     async def resolve(
-        self, session: AsyncSession, subject: Subject, name: str | None, dimensions: int | None
+        self, session: "AsyncSession", subject: Subject, name: str | None, dimensions: int | None
     ) -> ModelFacts | None:
         """The model called `name`, or the default one; None when there is no such model.
 
@@ -139,11 +142,12 @@ class ModelCatalogue(Protocol):
 class Vectors(Protocol):
     """The vector store. Every method raises VectorStoreUnavailable when it does not answer in time.
 
-    A write that returned is durable. Writes are idempotent: the same point twice is one point.
+    A write that returned is durable. Writes are idempotent: the same point twice is one point. A vector
+    that does not fit its space, or has a value that is not finite, is the caller's mistake: ValueError.
     """
 
     async def ensure_space(self, space: SpaceId) -> None:
-        """Create the space and its payload indexes unless it exists with these dimensions."""
+        """Create the space and its payload indexes unless it exists; with other dimensions, ValueError."""
         ...
 
     async def upsert(self, space: SpaceId, points: Sequence[Point]) -> None:
