@@ -24,6 +24,7 @@ class AuditAction(StrEnum):
     KNOWLEDGE_BASE_CREATE = "knowledge_base.create"
     KNOWLEDGE_BASE_UPDATE = "knowledge_base.update"
     KNOWLEDGE_BASE_DELETE = "knowledge_base.delete"
+    KNOWLEDGE_BASE_DELETED = "knowledge_base.deleted"
     KNOWLEDGE_BASE_ACL_SET = "knowledge_base.acl.set"
     KNOWLEDGE_BASE_REINDEX_REQUEST = "knowledge_base.reindex.request"
     KNOWLEDGE_BASE_REINDEX_COMPLETE = "knowledge_base.reindex.complete"

@@ -187,7 +187,10 @@ class LanguageStatistic(Row):
 
 
 class DeletionReceipt(Row):
-    """What a deletion removed and what the engine still counted afterwards. `id` is the object's own."""
+    """What a deletion removed and what the engine still counted afterwards.
+
+    `id` is the object's own; `readers` and `classification` (effective) are the rights that it had.
+    """
 
     __tablename__ = "deletion_receipts"
 
@@ -195,6 +198,8 @@ class DeletionReceipt(Row):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     kind: Mapped[str]
     base_id: Mapped[UUID]
+    readers: Mapped[Readers] = mapped_column(_TEXTS)
+    classification: Mapped[int] = mapped_column(SmallInteger)
     status: Mapped[str]
     documents_removed: Mapped[int] = mapped_column(server_default="0")
     chunks_removed: Mapped[int] = mapped_column(server_default="0")

@@ -7,7 +7,7 @@ process that was frozen past its lease can therefore wake up and change nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from procrastinate import App, PsycopgConnector
@@ -28,7 +28,10 @@ class Fenced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """One attempt at a job. `attempt` is the fence; `failures` counts attempts that came to nothing."""
+    """One attempt at a job. `attempt` is the fence; `failures` counts attempts that came to nothing.
+
+    `progress` is what earlier attempts had confirmed when this one began.
+    """
 
     tenant: TenantId
     job: JobId
@@ -36,6 +39,7 @@ class JobRun:
     attempt: int
     failures: int
     parameters: Mapping[str, Any]
+    progress: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_last(self) -> bool:
@@ -89,7 +93,7 @@ class Jobs:
         row = (await session.execute(_CLAIM, {"tenant": tenant, "job": job, "lease": LEASE_S})).one_or_none()
         if row is None:
             return None
-        return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters)
+        return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters, row.progress)
 
     async def confirm(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
@@ -163,7 +167,7 @@ _CLAIM = text("""
            lease_until = clock_timestamp() + make_interval(secs => :lease), updated_at = now()
      WHERE tenant_id = :tenant AND id = :job
        AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
-    RETURNING name, attempt, failures, parameters""")
+    RETURNING name, attempt, failures, parameters, progress""")
 _CONFIRM = text("""
     UPDATE eai.jobs
        SET lease_until = clock_timestamp() + make_interval(secs => :lease),

@@ -5,22 +5,28 @@ from dataclasses import dataclass
 from eai.access.acl import BaseRights
 from eai.access.classification import Classification, highest
 from eai.access.rights_class import generation_key
-from eai.kernel.ids import BaseId, GenerationId, TenantId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.knowledge.ports import Selector, SpaceId
 
 
 @dataclass(frozen=True, slots=True)
-class ServingGeneration:
-    """The generation that queries search, and that new chunks are written to."""
+class StoredGeneration:
+    """A generation, searched or not: where its points are."""
 
     tenant: TenantId
     id: GenerationId
     space: SpaceId
-    average_length: float
 
-    def selector(self) -> Selector:
-        """Every point of this generation."""
-        return Selector(generation_key(self.tenant, self.id))
+    def selector(self, document: DocumentId | None = None, version: VersionId | None = None) -> Selector:
+        """Its points: all, or those of one document or version."""
+        return Selector(generation_key(self.tenant, self.id), document, version)
+
+
+@dataclass(frozen=True, slots=True)
+class ServingGeneration(StoredGeneration):
+    """The generation that queries search, and that new chunks are written to."""
+
+    average_length: float
 
 
 @dataclass(frozen=True, slots=True)

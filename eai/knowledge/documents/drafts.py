@@ -53,7 +53,7 @@ class VersionDraft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """Document fields that a new version brings along; only those named in `given` count."""
+    """Document fields to change; only those named in `given` count. `reason` says why a level falls."""
 
     given: frozenset[str] = frozenset()
     title: str | None = None
@@ -62,6 +62,7 @@ class DocumentChanges:
     readers: Readers = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

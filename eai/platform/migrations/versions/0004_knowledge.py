@@ -244,12 +244,15 @@ def _statistics() -> None:
 
 
 def _receipts() -> None:
+    """A receipt keeps the rights that its object had: whoever could know of it may read what became of it."""
     op.execute("""
         CREATE TABLE eai.deletion_receipts (
             tenant_id         uuid NOT NULL REFERENCES eai.tenants,
             id                uuid NOT NULL,
             kind              text NOT NULL CHECK (kind IN ('document', 'knowledge_base')),
             base_id           uuid NOT NULL,
+            readers           text[],
+            classification    smallint NOT NULL CHECK (classification BETWEEN 0 AND 4),
             status            text NOT NULL CHECK (status IN ('deleting', 'deleted')),
             documents_removed integer NOT NULL DEFAULT 0,
             chunks_removed    integer NOT NULL DEFAULT 0,

@@ -1,0 +1,1 @@
+"""Passages of served versions, and the rights classes their points carry."""

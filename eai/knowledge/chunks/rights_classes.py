@@ -1,0 +1,156 @@
+"""Each distinct set of rights in a base is a row with a number, which points carry as their key."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.classification import LEVELS, Classification
+from eai.kernel.ids import BaseId, TenantId
+from eai.knowledge.models import KnowledgeBase, RightsClass
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRights:
+    """What guards a chunk, as far as its point can say it. Levels are the rows' own, not effective ones."""
+
+    readers: frozenset[str] | None
+    chunk_readers: frozenset[str] | None
+    classification: Classification | None
+    chunk_classification: Classification | None
+    connector: str
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether chunks of this class enter the term statistics: nobody is kept from them by name."""
+        return self.readers is None and self.chunk_readers is None
+
+    @property
+    def digest(self) -> bytes:
+        """The same for the same rights, whatever their order."""
+        parts = (
+            _sorted(self.readers),
+            _sorted(self.chunk_readers),
+            _rank(self.classification),
+            _rank(self.chunk_classification),
+            self.connector,
+        )
+        return sha256(orjson.dumps(parts)).digest()
+
+
+async def class_numbers(
+    session: AsyncSession, tenant: TenantId, base: BaseId, wanted: Collection[ClassRights]
+) -> Mapping[ClassRights, int]:
+    """The numbers of these classes; those that are new are made, once.
+
+    Making one holds the base's row until the transaction ends, so that two writers never give two
+    numbers to one class or one number to two.
+    """
+    by_digest = {rights.digest: rights for rights in wanted}
+    known = await _find(session, tenant, base, by_digest)
+    if len(known) == len(by_digest):
+        return known
+    held = select(KnowledgeBase.id).where(KnowledgeBase.tenant_id == tenant, KnowledgeBase.id == base)
+    await session.execute(held.with_for_update(key_share=True))
+    known = await _find(session, tenant, base, by_digest)
+    missing = [rights for rights in by_digest.values() if rights not in known]
+    return {**known, **await _insert(session, tenant, base, missing)}
+
+
+async def rights_class_number(  # noqa: PLR0917 - the parts of a class, in the order its row has them
+    session: AsyncSession,
+    tenant: TenantId,
+    base: BaseId,
+    readers: Collection[str] | None,
+    chunk_readers: Collection[str] | None,
+    classification: Classification | None,
+    chunk_classification: Classification | None,
+    connector: str,
+) -> int:
+    """The number of the class with exactly these rights; made at first use, once."""
+    rights = ClassRights(
+        readers=None if readers is None else frozenset(readers),
+        chunk_readers=None if chunk_readers is None else frozenset(chunk_readers),
+        classification=classification,
+        chunk_classification=chunk_classification,
+        connector=connector,
+    )
+    return (await class_numbers(session, tenant, base, [rights]))[rights]
+
+
+async def class_rights(
+    session: AsyncSession, tenant: TenantId, base: BaseId, numbers: Iterable[int]
+) -> Mapping[int, ClassRights]:
+    """What these numbers stand for."""
+    rows = await session.scalars(
+        select(RightsClass).where(
+            RightsClass.tenant_id == tenant,
+            RightsClass.base_id == base,
+            RightsClass.number.in_(set(numbers)),
+        )
+    )
+    return {row.number: _rights_of(row) for row in rows}
+
+
+async def _find(
+    session: AsyncSession, tenant: TenantId, base: BaseId, by_digest: Mapping[bytes, ClassRights]
+) -> dict[ClassRights, int]:
+    rows = await session.execute(
+        select(RightsClass.digest, RightsClass.number).where(
+            RightsClass.tenant_id == tenant,
+            RightsClass.base_id == base,
+            RightsClass.digest.in_(by_digest),
+        )
+    )
+    return {by_digest[digest]: number for digest, number in rows}
+
+
+async def _insert(
+    session: AsyncSession, tenant: TenantId, base: BaseId, missing: list[ClassRights]
+) -> dict[ClassRights, int]:
+    if not missing:
+        return {}
+    highest = await session.scalar(
+        select(func.max(RightsClass.number)).where(
+            RightsClass.tenant_id == tenant, RightsClass.base_id == base
+        )
+    )
+    numbered = {rights: number for number, rights in enumerate(missing, (highest or 0) + 1)}
+    rows = [
+        {
+            "tenant_id": tenant,
+            "base_id": base,
+            "number": number,
+            "digest": rights.digest,
+            "readers": _sorted(rights.readers),
+            "chunk_readers": _sorted(rights.chunk_readers),
+            "classification": _rank(rights.classification),
+            "chunk_classification": _rank(rights.chunk_classification),
+            "source_connector": rights.connector,
+        }
+        for rights, number in numbered.items()
+    ]
+    await session.execute(insert(RightsClass), rows)
+    return numbered
+
+
+def _rights_of(row: RightsClass) -> ClassRights:
+    return ClassRights(
+        readers=None if row.readers is None else frozenset(row.readers),
+        chunk_readers=None if row.chunk_readers is None else frozenset(row.chunk_readers),
+        classification=None if row.classification is None else LEVELS[row.classification],
+        chunk_classification=None if row.chunk_classification is None else LEVELS[row.chunk_classification],
+        connector=row.source_connector,
+    )
+
+
+def _sorted(readers: frozenset[str] | None) -> list[str] | None:
+    return None if readers is None else sorted(readers)
+
+
+def _rank(level: Classification | None) -> int | None:
+    return None if level is None else level.rank

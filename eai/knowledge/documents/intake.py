@@ -1,0 +1,190 @@
+"""Stores documents and versions for ingestion, always inside the caller's transaction.
+
+Locks are taken in one order, document, then base (for a new rights class), then generation (for
+statistics), so that concurrent writers wait for each other and never deadlock.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.subject import Subject
+from eai.identity.grants import require_clearance
+from eai.kernel.errors import NotFound
+from eai.kernel.ids import DocumentId, TenantId, VersionId
+from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.chunks.spans import spans_to_rows
+from eai.knowledge.directory import check_references
+from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
+from eai.knowledge.documents.repository import DocumentRows, VersionRows, set_status
+from eai.knowledge.errors import ExternalIdExists
+from eai.knowledge.models import KnowledgeDocument
+from eai.knowledge.visibility import readable_documents
+
+COMPARED = frozenset({"title", "readers", "classification", "metadata"})
+"""What of a document, besides its text, makes two of them the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A document with the same content that the caller may read.
+
+    `is_same` says that its title, rights and metadata are equal too, as far as the draft gives them.
+    """
+
+    document: DocumentId
+    version: VersionId
+    is_same: bool
+
+
+async def find_duplicate(
+    session: AsyncSession,
+    subject: Subject,
+    base: BaseHandle,
+    draft: DocumentDraft,
+    source_hash: bytes,
+    *,
+    given: frozenset[str] = COMPARED,
+) -> Copy | None:
+    """The caller's readable copy of this content in the same base and source, if there is one.
+
+    `given` names the fields of the draft that the caller wrote and that must be equal. Documents with
+    an external id, failed ones, and those the caller may not read do not count. Holds a lock on the
+    content until the transaction ends, so that of two equal uploads one sees the other.
+    """
+    rows = DocumentRows(session, subject.tenant, base.id)
+    await rows.lock_content(draft.source_connector, source_hash)
+    readable = readable_documents(subject, base.rights, base.classification)
+    copies = [
+        Copy(DocumentId(document.id), version, _is_same(document, draft, given))
+        for document, version in await rows.copies(draft.source_connector, source_hash, readable)
+    ]
+    return next((copy for copy in copies if copy.is_same), copies[0] if copies else None)
+
+
+async def create_document_with_version(
+    session: AsyncSession, subject: Subject, base: BaseHandle, draft: DocumentDraft, version: VersionDraft
+) -> StoredVersion:
+    """Store a new document with its first version, `pending`.
+
+    The same id again by its creator returns what is stored. Raises PrincipalUnknown,
+    ClearanceExceeded, and ExternalIdExists when another live document of the source has that id.
+    """
+    await check_rights(session, subject, base, draft, version)
+    rows = DocumentRows(session, subject.tenant, base.id)
+    values = {
+        "id": draft.id,
+        "title": draft.title,
+        "external_id": draft.external_id,
+        "source_connector": draft.source_connector,
+        "source_uri": draft.source_uri,
+        "classification": draft.classification and draft.classification.rank,
+        "readers": None if draft.readers is None else sorted(draft.readers),
+        "metadata_": dict(draft.metadata),
+        "labels": dict(draft.labels),
+        "created_by": subject.principal,
+    }
+    if not await rows.insert(values):
+        return await _stored_before(session, subject, rows, draft, version)
+    number = await VersionRows(session, subject.tenant, draft.id).insert(version_row(subject, version))
+    return StoredVersion(draft.id, version.id, number)
+
+
+async def find_external_document(
+    session: AsyncSession, base: BaseHandle, connector: str, external_id: str
+) -> DocumentId | None:
+    """The live document that a source knows under `external_id`, whoever may read it.
+
+    Whoever may write for a source replaces its documents, also those that name other readers: a
+    connector that mirrors rights is not itself a reader.
+    """
+    found = await DocumentRows(session, base.tenant, base.id).find_external(connector, external_id)
+    return None if found is None else DocumentId(found.id)
+
+
+async def discard_version(session: AsyncSession, base: BaseHandle, stored: StoredVersion) -> None:
+    """Remove a version that was refused before it ever answered, and its document if it was the first."""
+    rows = DocumentRows(session, base.tenant, base.id)
+    document = await rows.lock(stored.document)
+    if document is None or document.serving_version_id == stored.version:
+        return
+    await VersionRows(session, base.tenant, stored.document).delete(stored.version)
+    if stored.number == 1 and document.serving_version_id is None:
+        await rows.delete(stored.document)
+
+
+async def set_version_status(
+    session: AsyncSession,
+    tenant: TenantId,
+    version: VersionId,
+    status: str,
+    *,
+    error: Mapping[str, Any] | None = None,
+) -> None:
+    """Record how far a version is: `processing`, `quarantined`, `rejected` or `failed`.
+
+    Does nothing to a version that is gone, or that already answers.
+    """
+    await set_status(session, tenant, version, status, None if error is None else dict(error))
+
+
+async def check_rights(
+    session: AsyncSession, subject: Subject, base: BaseHandle, draft: DocumentDraft, version: VersionDraft
+) -> None:
+    """Raise PrincipalUnknown or ClearanceExceeded for rights that the caller may not give."""
+    levels = [draft.classification, *(span.classification for span in version.span_rights)]
+    for level in levels:
+        require_clearance(subject, base.level_of(level))
+    named = [(f"readers.{i}", reader) for i, reader in enumerate(sorted(draft.readers or ()))]
+    for place, span in enumerate(version.span_rights):
+        readers = sorted(span.readers or ())
+        named += [(f"chunk_readers.{place}.readers.{i}", reader) for i, reader in enumerate(readers)]
+    await check_references(session, subject.tenant, named)
+
+
+def version_row(subject: Subject, version: VersionDraft) -> dict[str, Any]:
+    """A version as it is first stored."""
+    return {
+        "id": version.id,
+        "status": "pending",
+        "content_type": version.content_type,
+        "source": version.source,
+        "source_hash": version.source_hash,
+        "chunk_rights": spans_to_rows(version.span_rights),
+        "job_id": version.job,
+        "created_by": subject.principal,
+    }
+
+
+async def _stored_before(
+    session: AsyncSession, subject: Subject, rows: DocumentRows, draft: DocumentDraft, version: VersionDraft
+) -> StoredVersion:
+    document = await rows.lock(draft.id)
+    if document is not None and document.created_by == subject.principal:
+        stored = await VersionRows(session, subject.tenant, draft.id).find(version.id)
+        if stored is not None:
+            return StoredVersion(draft.id, version.id, stored.number)
+    if draft.external_id is not None:
+        taken = await rows.find_external(draft.source_connector, draft.external_id)
+        if taken is not None:
+            raise ExternalIdExists(document_id=str(taken.id))
+    # The id is spent: it belonged to a document that is being deleted.
+    raise NotFound
+
+
+def _is_same(document: KnowledgeDocument, draft: DocumentDraft, given: frozenset[str]) -> bool:
+    wanted = {
+        "title": draft.title,
+        "readers": None if draft.readers is None else sorted(draft.readers),
+        "classification": draft.classification and draft.classification.rank,
+        "metadata": dict(draft.metadata),
+    }
+    stored = {
+        "title": document.title,
+        "readers": None if document.readers is None else sorted(document.readers),
+        "classification": document.classification,
+        "metadata": document.metadata_,
+    }
+    return all(stored[field] == wanted[field] for field in given & wanted.keys())

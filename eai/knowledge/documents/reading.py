@@ -1,0 +1,163 @@
+"""Opens citations: a passage, or the whole text, under the rights of a query."""
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.acl import Permission
+from eai.access.classification import LEVELS
+from eai.access.subject import Subject
+from eai.access.visibility import PassageRights, may_read
+from eai.audit.actions import AuditAction
+from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
+from eai.kernel.canonical import Canonical
+from eai.kernel.errors import NotFound
+from eai.kernel.ids import ChunkId, DocumentId, TenantId, VersionId
+from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.chunks.repository import ChunkRows
+from eai.knowledge.chunks.spans import OwnRights, spans_from_rows
+from eai.knowledge.documents.access import document_id, find_document
+from eai.knowledge.documents.answers import level_of
+from eai.knowledge.documents.repository import VersionRows
+from eai.knowledge.documents.schemas import ChunkOut, ContentOut, Position, Provenance
+from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
+
+
+async def read_chunk(
+    session: AsyncSession, subject: Subject, base_reference: str, reference: str, chunk_reference: str
+) -> tuple[ChunkOut, Evidence]:
+    """A passage of the version that answers, and the event that says who read it.
+
+    Show it only once the evidence is flushed. Raises NotFound, PermissionMissing.
+    """
+    base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
+    version = await _serving(session, base, row)
+    # The same spelling rules as a document's id.
+    wanted = ChunkId(document_id(chunk_reference))
+    found = await ChunkRows(session, base.tenant).find_serving(DocumentId(row.id), base.generation.id, wanted)
+    if found is None or not _may_read(subject, base, row, version, _own(found)):
+        raise NotFound
+    evidence = _evidence(subject, AuditAction.CHUNK_READ, Resource("chunk", str(wanted)), base, row, version)
+    return _chunk_out(base, row, version, found), evidence
+
+
+async def read_content(
+    session: AsyncSession, subject: Subject, base_reference: str, reference: str
+) -> tuple[ContentOut, Evidence]:
+    """The text of the version that answers, without what the caller may not read of it.
+
+    Show it only once the evidence is flushed. Raises NotFound, PermissionMissing.
+    """
+    base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
+    version = await _serving(session, base, row)
+    if not _may_read(subject, base, row, version, OwnRights()):
+        raise NotFound
+    text = await VersionRows(session, base.tenant, DocumentId(row.id)).text_of(VersionId(version.id))
+    shown = _blank(text or "", await _hidden(session, subject, base, row, version))
+    out = ContentOut(
+        document_id=row.id,
+        version=str(version.number),
+        title=row.title,
+        content_type=version.content_type,
+        language=version.language,
+        classification=base.level_of(level_of(row)),
+        content=shown,
+    )
+    resource = Resource("document", str(row.id))
+    return out, _evidence(subject, AuditAction.DOCUMENT_READ, resource, base, row, version)
+
+
+async def _serving(session: AsyncSession, base: BaseHandle, row: KnowledgeDocument) -> DocumentVersion:
+    if row.serving_version_id is None:
+        raise NotFound
+    versions = VersionRows(session, base.tenant, DocumentId(row.id))
+    version = await versions.find(VersionId(row.serving_version_id))
+    if version is None:
+        raise NotFound
+    return version
+
+
+async def _hidden(
+    session: AsyncSession,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    version: DocumentVersion,
+) -> list[tuple[int, int]]:
+    parts = [
+        (span.start, span.end, OwnRights(span.readers, span.classification))
+        for span in spans_from_rows(version.chunk_rights)
+    ]
+    parts += [
+        (chunk.start, chunk.end, OwnRights(chunk.readers, chunk.classification))
+        for chunk in await ChunkRows(session, base.tenant).rights(DocumentId(row.id))
+        if chunk.version == version.id
+    ]
+    return [(start, end) for start, end, own in parts if not _may_read(subject, base, row, version, own)]
+
+
+def _may_read(
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    version: DocumentVersion,
+    own: OwnRights,
+) -> bool:
+    passage = PassageRights(
+        tenant=TenantId(row.tenant_id),
+        document_readers=None if row.readers is None else frozenset(row.readers),
+        chunk_readers=own.readers,
+        classification=base.level_of(level_of(row), own.classification),
+        is_live=row.deleting_since is None
+        and row.serving_version_id == version.id
+        and version.status == "ready",
+    )
+    return may_read(subject, base.rights, passage)
+
+
+def _own(chunk: Chunk) -> OwnRights:
+    readers = None if chunk.readers is None else frozenset(chunk.readers)
+    return OwnRights(readers, None if chunk.classification is None else LEVELS[chunk.classification])
+
+
+def _blank(text: str, hidden: list[tuple[int, int]]) -> str:
+    for start, end in hidden:
+        text = text[:start] + " " * (min(end, len(text)) - start) + text[end:]
+    return text
+
+
+def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersion, chunk: Chunk) -> ChunkOut:
+    level = base.level_of(level_of(row), _own(chunk).classification)
+    return ChunkOut(
+        chunk_id=chunk.chunk_id,
+        document_id=row.id,
+        knowledge_base_id=row.base_id,
+        title=row.title,
+        ordinal=chunk.ordinal,
+        content=chunk.content,
+        language=chunk.language,
+        classification=level,
+        provenance=Provenance(
+            source_id=row.id,
+            version=str(version.number),
+            classification=level,
+            source_uri=row.source_uri,
+            source_connector=row.source_connector,
+        ),
+        position=Position(start=chunk.start_offset, end=chunk.end_offset),
+    )
+
+
+def _evidence(  # noqa: PLR0917 - the parts of one event
+    subject: Subject,
+    action: AuditAction,
+    resource: Resource,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    version: DocumentVersion,
+) -> Evidence:
+    facts: dict[str, Canonical] = {
+        "base": str(base.id),
+        "document": str(row.id),
+        "version": version.number,
+    }
+    entry = AuditEntry(subject.tenant, action, Actor.of(subject), resource, facts=facts)
+    return Evidence(entries=(entry,))

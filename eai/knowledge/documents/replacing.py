@@ -1,0 +1,140 @@
+"""Changes a document's fields and rights, and adds new versions that will bring theirs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.classification import LEVELS, Classification, highest
+from eai.access.subject import Subject
+from eai.kernel.errors import NotFound
+from eai.kernel.ids import DocumentId
+from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.chunks.alignment import align_classes
+from eai.knowledge.chunks.spans import both
+from eai.knowledge.directory import check_references
+from eai.knowledge.documents.drafts import DocumentChanges, Readers, StoredVersion, VersionDraft
+from eai.knowledge.documents.intake import version_row
+from eai.knowledge.documents.levels import check_change
+from eai.knowledge.documents.repository import DocumentRows, VersionRows
+from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
+from eai.knowledge.models import KnowledgeDocument
+from eai.platform.jobs import Jobs
+
+
+async def add_version(  # noqa: PLR0917 - one call site, in reading order
+    session: AsyncSession,
+    jobs: Jobs,
+    subject: Subject,
+    base: BaseHandle,
+    document: DocumentId,
+    version: VersionDraft,
+    changes: DocumentChanges,
+) -> StoredVersion:
+    """Store a replacement, `pending`. Its changes take effect when it is served.
+
+    New readers and level bind at once, as the stricter of old and new. Raises NotFound for a document
+    that is gone, and what stands against the change of rights.
+    """
+    row = await _locked(session, base, document)
+    await check_changes(session, subject, base, row, changes)
+    stricter = {
+        "readers": _listed(both(_readers(row), changes.readers)),
+        "classification": _stricter_level(base, row, changes),
+    }
+    bound = {field: value for field, value in stricter.items() if field in changes.given}
+    await apply_fields(session, jobs, base, row, bound)
+    values = {**version_row(subject, version), "intended": _fields(changes)}
+    number = await VersionRows(session, base.tenant, document).insert(values)
+    return StoredVersion(document, version.id, number)
+
+
+async def change_document(
+    session: AsyncSession,
+    jobs: Jobs,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    *,
+    changes: DocumentChanges,
+) -> frozenset[str]:
+    """Apply changes that need no new text; tells which fields differed. The caller holds `row`.
+
+    Versions still on their way no longer change these fields. Raises what stands against the change.
+    """
+    await check_changes(session, subject, base, row, changes)
+    wanted = _fields(changes)
+    differing = {field: value for field, value in wanted.items() if value != getattr(row, field)}
+    await VersionRows(session, base.tenant, DocumentId(row.id)).forget_intended(wanted.keys())
+    await apply_fields(session, jobs, base, row, differing)
+    return frozenset(differing)
+
+
+async def apply_fields(
+    session: AsyncSession,
+    jobs: Jobs,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    values: Mapping[str, Any],
+) -> None:
+    """Write the fields, and have chunks and points follow where they change rights."""
+    if not values:
+        return
+    await DocumentRows(session, base.tenant, base.id).update(DocumentId(row.id), values)
+    await session.refresh(row)
+    if values.keys() & {"readers", "classification"} and await align_classes(session, row):
+        await queue(session, jobs, MOVE_RIGHTS, base, DocumentId(row.id))
+
+
+async def check_changes(
+    session: AsyncSession,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    changes: DocumentChanges,
+) -> None:
+    """Raise what stands against the changes: ClearanceExceeded, PermissionMissing, InvalidInput."""
+    if "classification" in changes.given:
+        before, after = base.level_of(_level(row)), base.level_of(changes.classification)
+        check_change(subject, base, before, after, changes.reason)
+    if "readers" in changes.given and changes.readers is not None:
+        named = [(f"readers.{place}", reader) for place, reader in enumerate(sorted(changes.readers))]
+        await check_references(session, subject.tenant, named)
+
+
+async def _locked(session: AsyncSession, base: BaseHandle, document: DocumentId) -> KnowledgeDocument:
+    row = await DocumentRows(session, base.tenant, base.id).lock(document)
+    if row is None:
+        raise NotFound
+    return row
+
+
+def _fields(changes: DocumentChanges) -> dict[str, Any]:
+    values = {
+        "title": changes.title,
+        "source_uri": changes.source_uri,
+        "classification": changes.classification and changes.classification.rank,
+        "readers": _listed(changes.readers),
+        "metadata_": dict(changes.metadata),
+        "labels": dict(changes.labels),
+    }
+    return {field: value for field, value in values.items() if field.rstrip("_") in changes.given}
+
+
+def _stricter_level(base: BaseHandle, row: KnowledgeDocument, changes: DocumentChanges) -> int | None:
+    before, after = _level(row), changes.classification
+    if before == after:
+        return row.classification
+    return highest(base.level_of(before), base.level_of(after)).rank
+
+
+def _level(row: KnowledgeDocument) -> Classification | None:
+    return None if row.classification is None else LEVELS[row.classification]
+
+
+def _readers(row: KnowledgeDocument) -> Readers:
+    return None if row.readers is None else frozenset(row.readers)
+
+
+def _listed(readers: Readers) -> list[str] | None:
+    return None if readers is None else sorted(readers)

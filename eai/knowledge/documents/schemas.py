@@ -1,0 +1,215 @@
+"""Documents, versions, chunks and receipts as clients write and read them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import orjson
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from eai.access.classification import Classification
+from eai.kernel.canonical import nfc
+from eai.knowledge.bases.schemas import Reason, Reference
+from eai.knowledge.documents.drafts import SpanRights
+from eai.tenants.schemas import Schema
+
+MAX_TITLE_LENGTH = 1_000
+MAX_READERS = 500
+MAX_SPANS = 1_000
+MAX_METADATA_BYTES = 16_384
+
+
+class DocumentStatus(StrEnum):
+    """How far a document's answering version is, or its newest where none answers yet."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    READY = "ready"
+    QUARANTINED = "quarantined"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+def _clean_title(text: str) -> str:
+    title = " ".join(nfc(text).split())
+    if not title:
+        raise ValueError("is empty")
+    return title
+
+
+def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
+    if len(orjson.dumps(metadata)) > MAX_METADATA_BYTES:
+        raise ValueError(f"is larger than {MAX_METADATA_BYTES} bytes as JSON")
+    return metadata
+
+
+Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH), AfterValidator(_clean_title)]
+Metadata = Annotated[dict[Annotated[str, Field(max_length=200)], Any], AfterValidator(_bounded)]
+ReaderList = Annotated[list[Reference], Field(max_length=MAX_READERS)]
+
+
+class SpanSchema(Schema):
+    """Stricter rights of the characters `[start, end)` of the extracted text."""
+
+    start: Annotated[int, Field(ge=0, strict=True)]
+    end: Annotated[int, Field(ge=1, strict=True)]
+    readers: ReaderList | None = None
+    classification: Classification | None = None
+
+    @field_validator("end")
+    @classmethod
+    def _is_after_start(cls, end: int, known: ValidationInfo) -> int:
+        if end <= known.data.get("start", -1):
+            raise PydanticCustomError("span_empty", "must be greater than start")
+        return end
+
+    def span(self) -> SpanRights:
+        """The same as knowledge stores it."""
+        readers = None if self.readers is None else frozenset(self.readers)
+        return SpanRights(self.start, self.end, readers, self.classification)
+
+
+class DocumentPatch(Schema):
+    """What to change; what is not named keeps its value. `metadata` is replaced whole."""
+
+    title: Title | None = None
+    metadata: Metadata | None = None
+
+
+class DocumentAcl(Schema):
+    """Who may read a document. What is not named keeps its value.
+
+    `readers` null is every reader of the base, an empty list nobody; `classification` null follows the
+    base. Lowering a level wants a reason.
+    """
+
+    readers: ReaderList | None = None
+    chunk_readers: Annotated[list[SpanSchema], Field(max_length=MAX_SPANS)] | None = None
+    classification: Classification | None = None
+    reason: Reason | None = None
+
+
+class PendingVersion(Schema):
+    """A version newer than the one that answers."""
+
+    version: str
+    status: DocumentStatus
+    error: dict[str, Any] | None = None
+
+
+class DocumentOut(Schema):
+    """A document. `classification` is its effective level.
+
+    `readers` is told to those who may write, and is null otherwise. `chunks_count` counts what the
+    caller may read; everything for those who manage the base.
+    """
+
+    id: UUID
+    knowledge_base_id: UUID
+    title: str
+    status: DocumentStatus
+    version: str
+    pending_version: PendingVersion | None
+    error: dict[str, Any] | None
+    classification: Classification
+    readers: list[str] | None
+    external_id: str | None
+    source_uri: str | None
+    source_connector: str
+    content_type: str
+    content_hash: str | None
+    language: str | None
+    metadata: dict[str, Any]
+    labels: dict[str, str]
+    chunks_count: int
+    retrieval_count: int
+    last_retrieved_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    revision: int = Field(exclude=True)
+
+
+class VersionOut(Schema):
+    """One version of a document."""
+
+    id: UUID
+    version: str
+    status: DocumentStatus
+    is_serving: bool
+    content_type: str
+    content_hash: str | None
+    language: str | None
+    error: dict[str, Any] | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ContentOut(Schema):
+    """The extracted text of the version that answers.
+
+    Characters of passages that the caller may not read are spaces, so that offsets stay true.
+    """
+
+    document_id: UUID
+    version: str
+    title: str
+    content_type: str
+    language: str | None
+    classification: Classification
+    content: str
+
+
+class Provenance(Schema):
+    """Where a passage comes from."""
+
+    source_type: Literal["document"] = "document"
+    source_id: UUID
+    version: str
+    classification: Classification
+    source_uri: str | None
+    source_connector: str
+
+
+class Position(Schema):
+    """Character offsets into the extracted text of the version."""
+
+    start: int
+    end: int
+
+
+class ChunkOut(Schema):
+    """A passage of the version that answers."""
+
+    chunk_id: UUID
+    document_id: UUID
+    knowledge_base_id: UUID
+    title: str
+    ordinal: int
+    content: str
+    language: str
+    classification: Classification
+    provenance: Provenance
+    position: Position
+
+
+class ReceiptOut(Schema):
+    """What a deletion removed.
+
+    `vectors_remaining` was counted by the engine after the removal; null until then. The receipt says
+    that no read returns the ids any more, not that every byte has left every disk and backup.
+    """
+
+    id: UUID
+    kind: Literal["document", "knowledge_base"]
+    document_id: UUID | None
+    knowledge_base_id: UUID
+    status: Literal["deleting", "deleted"]
+    documents_removed: int
+    chunks_removed: int
+    vectors_removed: int
+    vectors_remaining: int | None
+    generations: list[UUID]
+    created_at: datetime
+    completed_at: datetime | None

@@ -1,0 +1,65 @@
+"""Changes the stricter rights of parts of a document's text."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.subject import Subject
+from eai.identity.grants import require_clearance
+from eai.kernel.ids import DocumentId, VersionId
+from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.chunks.alignment import align_classes
+from eai.knowledge.chunks.repository import ChunkRows
+from eai.knowledge.chunks.spans import rights_between, spans_to_rows
+from eai.knowledge.directory import check_references
+from eai.knowledge.documents.answers import level_of
+from eai.knowledge.documents.drafts import SpanRights
+from eai.knowledge.documents.levels import check_change
+from eai.knowledge.documents.repository import VersionRows
+from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
+from eai.knowledge.errors import DocumentNotReady
+from eai.knowledge.models import KnowledgeDocument
+from eai.platform.jobs import Jobs
+
+
+async def change_spans(  # noqa: PLR0917 - one call site, in reading order
+    session: AsyncSession,
+    jobs: Jobs,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    spans: Sequence[SpanRights],
+    reason: str | None,
+) -> bool:
+    """Give the text that answers these spans; a passage takes the strictest of those it touches.
+
+    Tells whether any passage changed. The caller holds `row`. Raises DocumentNotReady where no text
+    answers yet, and what stands against the change.
+    """
+    if row.serving_version_id is None:
+        raise DocumentNotReady
+    document = DocumentId(row.id)
+    await _check_spans(session, subject, base, spans)
+    for chunk in await ChunkRows(session, base.tenant).rights(document):
+        if chunk.version == row.serving_version_id:
+            after = rights_between(chunk.start, chunk.end, spans).classification
+            own = level_of(row)
+            before = base.level_of(own, chunk.classification)
+            check_change(subject, base, before, base.level_of(own, after), reason)
+    versions = VersionRows(session, base.tenant, document)
+    await versions.update(VersionId(row.serving_version_id), {"chunk_rights": spans_to_rows(spans)})
+    has_moved = await align_classes(session, row, lambda c: rights_between(c.start, c.end, spans))
+    if has_moved:
+        await queue(session, jobs, MOVE_RIGHTS, base, document)
+    return has_moved
+
+
+async def _check_spans(
+    session: AsyncSession, subject: Subject, base: BaseHandle, spans: Sequence[SpanRights]
+) -> None:
+    named = []
+    for place, span in enumerate(spans):
+        require_clearance(subject, base.level_of(span.classification))
+        readers = sorted(span.readers or ())
+        named += [(f"chunk_readers.{place}.readers.{i}", reader) for i, reader in enumerate(readers)]
+    await check_references(session, subject.tenant, named)

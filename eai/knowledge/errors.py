@@ -1,0 +1,27 @@
+"""What can go wrong with bases and documents. Names taken, lock-outs and clearance are identity's errors."""
+
+from eai.kernel.errors import Conflict, Forbidden
+
+
+class ExternalIdExists(Conflict):
+    """A live document of the same source already goes by this external id: `document_id`."""
+
+    code = "external_id_exists"
+
+
+class DocumentNotReady(Conflict):
+    """No version of the document answers yet."""
+
+    code = "document_not_ready"
+
+
+class PermissionMissing(Forbidden):
+    """The base is visible to the caller, but does not grant `permission`."""
+
+    code = "permission_missing"
+
+
+class ClassificationExceeded(Forbidden):
+    """The level lies above the `ceiling` of the model that would see the text."""
+
+    code = "classification_exceeded"

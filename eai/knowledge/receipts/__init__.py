@@ -1,0 +1,1 @@
+"""Proof of deletion: what was removed, and what the engine counted afterwards."""

@@ -1,0 +1,63 @@
+"""Who may read which receipt."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.acl import base_rights
+from eai.access.classification import LEVELS
+from eai.access.scopes import Scope
+from eai.access.subject import Subject
+from eai.kernel.errors import NotFound
+from eai.kernel.ids import BaseId
+from eai.knowledge.bases.naming import read_reference
+from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.documents.schemas import ReceiptOut
+from eai.knowledge.models import DeletionReceipt
+from eai.knowledge.receipts.repository import ReceiptRows
+
+
+async def get_receipt(session: AsyncSession, subject: Subject, reference: str) -> ReceiptOut:
+    """The receipt of the document or base of this id. Raises NotFound.
+
+    It is for whoever asked for the deletion, for auditors, and for those who could have known of what
+    was deleted: a base's list no longer exists, so of a base only its administrators still can.
+    """
+    wanted = read_reference(reference)
+    row = await ReceiptRows(session, subject.tenant).find(wanted) if isinstance(wanted, UUID) else None
+    if row is None or not await _may_know(session, subject, row):
+        raise NotFound
+    return receipt_out(row)
+
+
+def receipt_out(row: DeletionReceipt) -> ReceiptOut:
+    """The receipt as clients read it."""
+    is_document = row.kind == "document"
+    return ReceiptOut.model_validate(
+        {
+            "id": row.id,
+            "kind": row.kind,
+            "document_id": row.id if is_document else None,
+            "knowledge_base_id": row.base_id,
+            "status": row.status,
+            "documents_removed": row.documents_removed,
+            "chunks_removed": row.chunks_removed,
+            "vectors_removed": row.vectors_removed,
+            "vectors_remaining": row.vectors_remaining,
+            "generations": row.generations,
+            "created_at": row.created_at,
+            "completed_at": row.completed_at,
+        }
+    )
+
+
+async def _may_know(session: AsyncSession, subject: Subject, row: DeletionReceipt) -> bool:
+    if row.requested_by == subject.principal or Scope.AUDIT_READ in subject.scopes:
+        return True
+    if LEVELS[row.classification].exceeds(subject.clearance):
+        return False
+    rights = base_rights(subject, await BaseRows(session, subject.tenant).entries(BaseId(row.base_id)))
+    if row.kind == "knowledge_base":
+        return rights.can_manage
+    named = row.readers is None or not subject.references.isdisjoint(row.readers)
+    return rights.can_manage or (rights.can_read_passages and named)

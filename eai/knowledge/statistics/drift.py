@@ -1,0 +1,44 @@
+"""Notices when the average length that stored weights were made with is no longer the real one."""
+
+from uuid import uuid4
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.kernel.ids import BaseId, DocumentId, JobId
+from eai.knowledge.bases.handle import ServingGeneration
+from eai.knowledge.directory import lowest_clearance
+from eai.knowledge.statistics.repository import StatisticRows
+from eai.platform.jobs import Jobs
+
+REWEIGH = "knowledge.reweigh"
+DRIFT = 0.2
+"""How far the average may move before every weight is made anew."""
+
+
+async def reweigh_if_drifted(
+    session: AsyncSession,
+    jobs: Jobs,
+    base: BaseId,
+    used: ServingGeneration,
+    document: DocumentId,
+) -> None:
+    """Fix a new average and queue the job that applies it, once the present one has drifted too far.
+
+    `used` is the generation as it was when the points of `document` were written: if its average was
+    replaced meanwhile, the document alone is weighed again.
+    """
+    rows = StatisticRows(session, used.tenant, used.id)
+    generation = await rows.lock()
+    measured = await rows.average_length(await lowest_clearance(session, used.tenant))
+    parameters = {"base": str(base), "generation": str(used.id)}
+    if measured is not None and _has_drifted(generation.average_length, measured):
+        await rows.set_average_length(measured)
+    elif generation.average_length != used.average_length:
+        parameters["document"] = str(document)
+    else:
+        return
+    await jobs.create(session, used.tenant, JobId(uuid4()), REWEIGH, parameters)
+
+
+def _has_drifted(fixed: float, measured: float) -> bool:
+    return abs(measured - fixed) > DRIFT * fixed

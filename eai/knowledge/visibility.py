@@ -1,0 +1,90 @@
+"""The visibility rules as SQL clauses, for lists and counts.
+
+The decision about a single object is `eai.access`, over its raw rows; tests hold the two equal.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    TEXT,
+    ColumnElement,
+    SQLColumnExpression,
+    and_,
+    cast,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+)
+from sqlalchemy.sql import true
+
+from eai.access.acl import BaseRights
+from eai.access.classification import Classification
+from eai.access.scopes import Scope
+from eai.access.subject import Subject
+from eai.knowledge.models import Chunk, KnowledgeBase, KnowledgeBaseEntry, KnowledgeDocument
+
+_TEXTS: Any = ARRAY(TEXT)
+
+
+def visible_bases(subject: Subject) -> ColumnElement[bool]:
+    """Live bases of which `subject` may know: some entry allows a rung, and none denies `read`."""
+    is_live = KnowledgeBase.deleting_since.is_(None)
+    if Scope.KB_ADMIN in subject.scopes:
+        return is_live
+    mine = and_(
+        KnowledgeBaseEntry.tenant_id == KnowledgeBase.tenant_id,
+        KnowledgeBaseEntry.base_id == KnowledgeBase.id,
+        KnowledgeBaseEntry.principal.in_(subject.references),
+    )
+    allows = exists().where(mine, KnowledgeBaseEntry.effect == "allow")
+    denies = exists().where(
+        mine, KnowledgeBaseEntry.effect == "deny", KnowledgeBaseEntry.permission == "read"
+    )
+    return and_(is_live, allows, not_(denies))
+
+
+def visible_documents(subject: Subject, rights: BaseRights, default: Classification) -> ColumnElement[bool]:
+    """Live documents of one base whose metadata `subject` may see; `default` is the base's level.
+
+    Whoever manages the base sees all that its clearance covers; readers see what they may read.
+    """
+    level = func.coalesce(KnowledgeDocument.classification, default.rank)
+    return and_(
+        KnowledgeDocument.deleting_since.is_(None),
+        level <= subject.clearance.rank,
+        true() if rights.can_manage else named_in(KnowledgeDocument.readers, subject),
+    )
+
+
+def readable_documents(subject: Subject, rights: BaseRights, default: Classification) -> ColumnElement[bool]:
+    """Live documents of one base that `subject` may read, as far as the document itself decides."""
+    visible = visible_documents(subject, rights, default)
+    return and_(visible, literal(rights.can_read_passages), named_in(KnowledgeDocument.readers, subject))
+
+
+def readable_chunks(subject: Subject) -> ColumnElement[bool]:
+    """Serving chunks that add nothing that would hide them from a reader of their document."""
+    return and_(
+        Chunk.version_id == KnowledgeDocument.serving_version_id,
+        func.coalesce(Chunk.classification, 0) <= subject.clearance.rank,
+        named_in(Chunk.readers, subject),
+    )
+
+
+def named_in(readers: SQLColumnExpression[list[str] | None], subject: Subject) -> ColumnElement[bool]:
+    """Whether a readers column is null or holds one of the subject's references."""
+    return or_(readers.is_(None), overlaps(readers, subject.references))
+
+
+def overlaps(left: SQLColumnExpression[Any], right: Collection[str]) -> ColumnElement[bool]:
+    """Whether a text array holds one of `right`; null when the array is."""
+    return cast(left, _TEXTS).bool_op("&&")(text_array(right))
+
+
+def text_array(values: Collection[str]) -> ColumnElement[list[str]]:
+    """`values` as one bound text array."""
+    return cast(literal(sorted(values), _TEXTS), _TEXTS)
