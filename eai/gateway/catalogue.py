@@ -18,7 +18,7 @@ LOCAL_HASH_256 = EmbeddingModel(
     dimensions=256,
     classification_ceiling=Classification.SECRET,
     region=LOCAL_REGION,
-    fusion=FusionRule(dense_weight=0.1, dense_floor=0.2),
+    fusion=FusionRule(dense_weight=0.15, dense_floor=0.2),
     is_semantic=False,
     allowed_in_production=False,
 )

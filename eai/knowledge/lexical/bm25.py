@@ -1,7 +1,8 @@
 """BM25 cut in two: a chunk's weights go into the index, a question's carry what is known of a base.
 
-The dot product of both is the BM25 score. `k1` and `b` were chosen by `benchmarks/retrieval_quality`,
-where the scores are flat around them; a small `b` also makes an old average length matter less.
+The dot product of both is the BM25 score. `k1` and `b` were chosen on the sets of
+`benchmarks/retrieval_quality`, where scores are flat around them; a small `b` also makes an old average
+length matter less.
 """
 
 import zlib

@@ -23,7 +23,7 @@ SAMPLE_LENGTH = 4_000
 _KNOWN = (Language.ENGLISH, Language.FRENCH)
 # Told apart from ours, so that a German text is not stemmed as English. Fewer candidates make fewer
 # mistakes on titles: with all 142 of the model, "Contrat de prestation" is Occitan.
-_NEIGHBOURS = tuple("ar ca cs da de el es fi he hu it ja ko nl pl pt ro ru sv tr uk vi zh".split())  # noqa: SIM905
+_NEIGHBOURS = tuple("ar ca cs da de el es fi he hu it ja ko nl pl pt ro ru sv tr uk vi zh".split())
 _SURE = 0.8
 
 
