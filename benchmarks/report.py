@@ -1,0 +1,26 @@
+"""The page of results: one marked section for each benchmark, replaced when it runs again."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_TITLE = "# Benchmarks\n\nEach section is written by the command it names.\n"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; every column but the first is aligned to the right."""
+    ruler = ["---", *("---:" for _ in header[1:])]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, ruler, *rows))
+
+
+def write_section(name: str, markdown: str, page: Path = PAGE) -> None:
+    """Put `markdown` between the marks of section `name`, at the end of the page if it is new."""
+    start, end = f"<!-- {name}: start -->", f"<!-- {name}: end -->"
+    section = f"{start}\n{markdown.strip()}\n{end}\n"
+    text = page.read_text() if page.exists() else _TITLE
+    if start in text:
+        before, _, rest = text.partition(start)
+        text = before + section + rest.partition(f"{end}\n")[2]
+    else:
+        text = f"{text.rstrip()}\n\n{section}"
+    page.write_text(text)
