@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from eai.integrations.qdrant.frames import FrameError, FrameReader, pack
 from eai.integrations.qdrant.sockets import reachable
@@ -44,8 +44,8 @@ class Link(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are transports by their methods, not by their class.
+        self._transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
