@@ -27,12 +27,6 @@ class ContentUnreadable(InvalidInput):
     code = "content_unreadable"
 
 
-class ExternalIdExists(Conflict):
-    """A live document of this base already goes by this external id: `document_id`."""
-
-    code = "external_id_exists"
-
-
 class DuplicateContent(Conflict):
     """A document with this text exists, with other rights or metadata: `document_id`."""
 

@@ -21,7 +21,7 @@ _CELLS = "td, th"
 # The HTML5 algorithm is quadratic in the depth of open elements; no honest page comes near this one.
 _MAX_DEPTH = 300
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_NEVER_NESTED = frozenset(  # noqa: SIM905, thirty names read better in two lines
+_NEVER_NESTED = frozenset(
     "area base br col embed hr img input link meta source track wbr p li dt dd tr td th thead tbody tfoot "
     "option optgroup colgroup html head body".split()
 )

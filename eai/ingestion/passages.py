@@ -1,15 +1,17 @@
 """The immutable values that travel through the ingestion pipeline, stage by stage."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eai.access.classification import Classification
-from eai.access.subject import Subject
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, VersionId
+from eai.audit.entries import Actor, Evidence
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
+from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
 
 
@@ -32,7 +34,8 @@ class Manuscript(Immutable):
     class_number: int
     chunk_size: int
     chunk_overlap: int
-    labels: tuple[tuple[str, str], ...] = ()
+    submitter: Actor
+    labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Extract(Immutable):
     """The text that offsets count in, and the language it is written in."""
 
     text: str
-    language: str
+    language: Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +66,18 @@ class Passages(Immutable):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPassages(Immutable):
-    """Passages with their vectors, float32 of shape (passages, dimensions)."""
+    """Passages with their vectors, float32 of shape (passages, dimensions).
+
+    `evidence` is what the model calls left to be recorded.
+    """
 
     passages: Passages
     vectors: NDArray[np.float32]
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed(Immutable):
-    """Passages whose points are in the vector store, counted there; `points` in the same order."""
+    """Passages whose points are in the vector store, counted there."""
 
     embedded: EmbeddedPassages
-    points: tuple[PointId, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Submitter(Immutable):
-    """On whose behalf models are called."""
-
-    subject: Subject

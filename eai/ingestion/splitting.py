@@ -1,7 +1,5 @@
 """Cuts a text into passages that overlap a little, where a reader would pause."""
 
-from collections.abc import Iterator
-
 from haystack import Document
 from haystack.components.preprocessors import RecursiveDocumentSplitter
 
@@ -13,33 +11,26 @@ Span = tuple[int, int]
 def split(text: str, *, size: int, overlap: int) -> list[Span]:
     """Spans `[start, end)` of at most `size` characters, in order, covering every word of `text`.
 
-    Neighbours share up to `overlap` characters, cut at a word. Spans are trimmed of white space, and a
-    span that would add nothing to the one before is left out.
+    Each begins up to `overlap` characters before the end of the one before, at a word. Spans are
+    trimmed of white space and never empty. `overlap` is at most half of `size`.
     """
+    # The splitter's own overlap would cut words in two and leave crumbs of nothing but overlap.
     splitter = RecursiveDocumentSplitter(
-        split_length=size, split_overlap=overlap, split_unit="char", separators=SEPARATORS
+        split_length=size - overlap, split_overlap=0, split_unit="char", separators=SEPARATORS
     )
-    documents = splitter.run([Document(content=text)])["documents"]
-    starts = ((document.meta["split_idx_start"], len(document.content)) for document in documents)
-    return list(_useful(text, ((start, start + length) for start, length in starts)))
+    spans: list[Span] = []
+    for piece in splitter.run([Document(content=text)])["documents"]:
+        start = piece.meta["split_idx_start"]
+        end = start + len(piece.content or "")
+        if text[start:end].strip():
+            earliest = max(start - overlap, spans[-1][0] + 1) if spans else start
+            spans.append(_trimmed(text, _first_word(text, earliest, start), end))
+    return spans
 
 
-def _useful(text: str, spans: Iterator[Span]) -> Iterator[Span]:
-    covered = 0
-    for start, end in spans:
-        if not text[max(covered, start) : end].strip():
-            continue
-        trimmed = _trimmed(text, _at_word(text, start, covered), end)
-        covered = trimmed[1]
-        yield trimmed
-
-
-def _at_word(text: str, start: int, covered: int) -> int:
-    """Where the first whole word of a span begins that starts inside what is `covered` already."""
-    if start == 0 or start >= covered or text[start - 1].isspace():
-        return start
-    space = next((at for at in range(start, covered) if text[at].isspace()), None)
-    return start if space is None else space
+def _first_word(text: str, earliest: int, latest: int) -> int:
+    """Where the first word begins at or after `earliest`; `latest` when none begins before that."""
+    return next((at for at in range(earliest, latest) if text[at - 1].isspace()), latest)
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:

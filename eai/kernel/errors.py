@@ -92,9 +92,9 @@ class RateLimited(EaiError):
 
 
 class BadGateway(EaiError):
-    """A model provider answered something that cannot be used."""
+    """A system behind the platform answered something that cannot be used."""
 
-    code, status = "provider_response_invalid", 502
+    code, status = "bad_gateway", 502
 
 
 class Unavailable(EaiError):

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from procrastinate import App, PsycopgConnector
-from sqlalchemy import JSON, CursorResult, TextClause, bindparam, text
+from sqlalchemy import CursorResult, TextClause, bindparam, text
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.errors import EaiError
@@ -160,7 +161,7 @@ _CREATE = text("""
     VALUES (:tenant, :job, :name, :state, :parameters, :principal,
             CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
             CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
-            now() + make_interval(secs => :lease))""").bindparams(bindparam("parameters", type_=JSON))
+            now() + make_interval(secs => :lease))""").bindparams(bindparam("parameters", type_=JSONB))
 _CLAIM = text("""
     UPDATE eai.jobs
        SET state = 'running', attempt = attempt + 1, failures = failures + 1,
@@ -173,18 +174,18 @@ _CONFIRM = text("""
        SET lease_until = clock_timestamp() + make_interval(secs => :lease),
            progress = progress || :progress, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
-    bindparam("progress", type_=JSON)
+    bindparam("progress", type_=JSONB)
 )
 _COMPLETE = text("""
     UPDATE eai.jobs
        SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
-    bindparam("progress", type_=JSON)
+    bindparam("progress", type_=JSONB)
 )
 _FAIL = text("""
     UPDATE eai.jobs SET state = 'failed', lease_until = NULL, error = :error, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
-    bindparam("error", type_=JSON)
+    bindparam("error", type_=JSONB)
 )
 _HAND_BACK = text("""
     UPDATE eai.jobs

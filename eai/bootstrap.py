@@ -1,0 +1,193 @@
+"""The composition root: settings become adapters, adapters become services. Nothing else builds any."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from eai.audit.details import Details
+from eai.audit.service import Audit
+from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
+from eai.gateway.service import Gateway, RegisteredModel
+from eai.identity.api_keys import ApiKeys
+from eai.identity.authentication import Authentication
+from eai.identity.credentials import Peppers
+from eai.identity.groups import Groups
+from eai.identity.issuing import Issuing
+from eai.identity.me import Introspection
+from eai.identity.onboarding import FirstKeys, Onboarding
+from eai.identity.principals import Principals
+from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
+from eai.ingestion.service import Ingestion
+from eai.integrations import qdrant
+from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
+from eai.kernel.clock import SystemClock
+from eai.knowledge.bases.deletion import BaseDeletions
+from eai.knowledge.bases.entries import AccessLists
+from eai.knowledge.bases.service import Bases
+from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.service import Documents
+from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
+from eai.knowledge.ports import Vectors
+from eai.platform.database import Database
+from eai.platform.jobs import Jobs
+from eai.platform.keys import Keyring, MasterKey
+from eai.platform.roles import verify_role
+from eai.platform.settings import Settings
+from eai.platform.worker import JobHandler
+from eai.tenants.service import Tenants
+from eai.tenants.settings import TenantSettings
+
+log = structlog.get_logger(__name__)
+
+Models = Mapping[str, RegisteredModel]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Every long-lived part of one process, built once."""
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    jobs: Jobs
+    vectors: Vectors
+    audit: Audit
+    identity: Authentication
+    onboarding: Onboarding
+    tenants: Tenants
+    tenant_settings: TenantSettings
+    principals: Principals
+    groups: Groups
+    api_keys: ApiKeys
+    me: Introspection
+    gateway: Gateway
+    bases: Bases
+    base_deletions: BaseDeletions
+    access_lists: AccessLists
+    documents: Documents
+    deletions: Deletions
+    ingestion: Ingestion
+
+
+@asynccontextmanager
+async def build(
+    settings: Settings, *, models: Models | None = None, vectors: Vectors | None = None
+) -> AsyncIterator[Platform]:
+    """Open what `settings` name and compose the services; closes everything on the way out.
+
+    `models` and `vectors` replace what the settings would choose; tests use them. Raises UnsafeRole when
+    the database role could see past row level security.
+    """
+    database = Database(
+        _required(settings.database.url),
+        pool_size=settings.database.pool_max_size,
+        checkout_timeout_s=settings.database.pool_timeout_s,
+    )
+    await database.open()
+    store = vectors or _vectors(settings)
+    try:
+        await verify_role(database)
+        platform = _compose(settings, database, store, models or _models())
+        _log_choices(settings, platform)
+        yield platform
+        await platform.audit.close()
+    finally:
+        await store.close()
+        await database.close()
+
+
+async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:
+    """Create tenant `default` and the first keys; None when they are there already."""
+    return await platform.onboarding.first_start(keys)
+
+
+def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
+    """What a worker runs, by job name."""
+    knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
+    return {**knowledge, INGESTION_JOB: JobHandler(platform.ingestion.run, platform.ingestion.give_up)}
+
+
+async def maintain(platform: Platform) -> None:
+    """Periodic work that any worker may do at any time, tenant by tenant; doing it twice is harmless."""
+    del platform
+
+
+def _compose(settings: Settings, database: Database, vectors: Vectors, models: Models) -> Platform:
+    clock = SystemClock()
+    master = MasterKey.from_text(_required(settings.keys.master_key))
+    keyring = Keyring(master, database)
+    audit = Audit(database, Details(database, keyring), clock)
+    peppers = Peppers(master)
+    issuing = Issuing(peppers)
+    tenants = Tenants(database)
+    jobs = Jobs(database)
+    gateway = _gateway(settings, models)
+    return Platform(
+        settings=settings,
+        database=database,
+        keyring=keyring,
+        jobs=jobs,
+        vectors=vectors,
+        audit=audit,
+        identity=Authentication(database, peppers),
+        onboarding=Onboarding(database, tenants, issuing, audit),
+        tenants=tenants,
+        tenant_settings=TenantSettings(audit),
+        principals=Principals(audit, warns_of_conflicts=settings.is_production),
+        groups=Groups(audit),
+        api_keys=ApiKeys(audit, issuing),
+        me=Introspection(tenants),
+        gateway=gateway,
+        bases=Bases(audit, gateway),
+        base_deletions=BaseDeletions(database, vectors, jobs, audit),
+        access_lists=AccessLists(audit),
+        documents=Documents(audit, jobs),
+        deletions=Deletions(database, vectors, jobs, audit),
+        ingestion=Ingestion(database, gateway, vectors, jobs, audit),
+    )
+
+
+def _gateway(settings: Settings, models: Models) -> Gateway:
+    chosen = settings.models.rag_embedding_model
+    if chosen is None and not settings.is_production:
+        chosen = next((name for name in (LOCAL_USE_512.name, LOCAL_HASH_256.name) if name in models), None)
+    return Gateway(
+        models,
+        default_model=chosen,
+        batch_size=settings.models.embeddings_batch_size,
+        is_production=settings.is_production,
+    )
+
+
+def _models() -> Models:
+    """The shipped models that can run here: the semantic one only where its extra is installed."""
+    shipped = {LOCAL_HASH_256.name: RegisteredModel(LOCAL_HASH_256, HashEmbedder())}
+    if SentenceEmbedder.is_available():
+        shipped[LOCAL_USE_512.name] = RegisteredModel(LOCAL_USE_512, SentenceEmbedder())
+    return shipped
+
+
+def _vectors(settings: Settings) -> Vectors:
+    key = settings.qdrant.api_key
+    return qdrant.connect(
+        settings.qdrant.url, key.get_secret_value() if key else None, settings.engine_socket
+    )
+
+
+def _log_choices(settings: Settings, platform: Platform) -> None:
+    log.info(
+        "platform.built",
+        environment=settings.environment,
+        vector_store="qdrant server" if settings.qdrant.url else "embedded engine",
+        models=[model.name for model in platform.gateway.models],
+    )
+
+
+def _required(secret: object) -> str:
+    value = getattr(secret, "get_secret_value", lambda: None)()
+    if value is None:
+        message = "settings lack a value that `eai up` makes and production requires"
+        raise RuntimeError(message)
+    return str(value)

@@ -1,0 +1,134 @@
+"""The stages of ingestion, in the order they run. Each keeps no state between runs.
+
+Stages that compute are plain functions, which the pipeline runs in threads; stages that wait are
+asynchronous only, and their `run` exists because Haystack wants one.
+"""
+
+from haystack import component
+
+from eai.access.rights_class import generation_key, rights_key
+from eai.gateway.ports import EmbeddingRole
+from eai.gateway.service import EmbeddingCall, Gateway, Operation
+from eai.ingestion.extraction import extract
+from eai.ingestion.passages import EmbeddedPassages, Extract, Indexed, Manuscript, Passage, Passages
+from eai.ingestion.splitting import split
+from eai.kernel.ids import chunk_id, point_id
+from eai.knowledge.lexical import (
+    analyse_document,
+    detect_language,
+    document_weights,
+    language_of,
+)
+from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
+from eai.platform.pipelines import AsynchronousOnly
+
+POINTS_PER_WRITE = 64
+
+
+@component
+class ExtractText:
+    """Read the submitted bytes as text and settle the language."""
+
+    @component.output_types(extract=Extract)
+    def run(self, manuscript: Manuscript) -> dict[str, Extract]:
+        """Raises ContentUnreadable and ContentEmpty."""
+        text = extract(manuscript.source, manuscript.content_type)
+        language = language_of(manuscript.language) if manuscript.language else detect_language(text)
+        return {"extract": Extract(text, language)}
+
+
+@component
+class SplitText:
+    """Cut the text into passages and find the terms of each."""
+
+    @component.output_types(passages=Passages)
+    def run(self, manuscript: Manuscript, extract: Extract) -> dict[str, Passages]:
+        """At least one passage: an extract holds something to read."""
+        spans = split(extract.text, size=manuscript.chunk_size, overlap=manuscript.chunk_overlap)
+        items = tuple(
+            Passage(start, end, text, analyse_document(text, extract.language))
+            for start, end in spans
+            for text in (extract.text[start:end],)
+        )
+        return {"passages": Passages(extract, items)}
+
+
+@component
+class EmbedPassages:
+    """Have the gateway turn passages into vectors, at the document's level."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @component.output_types(embedded=EmbeddedPassages)
+    def run(self, manuscript: Manuscript, passages: Passages) -> dict[str, EmbeddedPassages]:
+        raise AsynchronousOnly
+
+    @component.output_types(embedded=EmbeddedPassages)
+    async def run_async(self, manuscript: Manuscript, passages: Passages) -> dict[str, EmbeddedPassages]:
+        """Raises whatever refuses the call; nothing has been written then."""
+        call = EmbeddingCall(
+            tenant=manuscript.tenant,
+            actor=manuscript.submitter,
+            model=manuscript.embedding_model,
+            texts=[passage.text for passage in passages.items],
+            role=EmbeddingRole.DOCUMENT,
+            operation=Operation.INGEST,
+            level=manuscript.level,
+            labels=manuscript.labels,
+        )
+        answer = await self._gateway.embed(call)
+        return {"embedded": EmbeddedPassages(passages, answer.vectors, answer.evidence)}
+
+
+@component
+class WritePoints:
+    """Write the points beside what is served, and count them there before anybody relies on them."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+
+    @component.output_types(indexed=Indexed)
+    def run(self, manuscript: Manuscript, embedded: EmbeddedPassages) -> dict[str, Indexed]:
+        raise AsynchronousOnly
+
+    @component.output_types(indexed=Indexed)
+    async def run_async(self, manuscript: Manuscript, embedded: EmbeddedPassages) -> dict[str, Indexed]:
+        """Raises VectorStoreUnavailable, also when the store holds fewer points than it was given."""
+        points = _points(manuscript, embedded)
+        await self._vectors.ensure_space(manuscript.space)
+        for start in range(0, len(points), POINTS_PER_WRITE):
+            await self._vectors.upsert(manuscript.space, points[start : start + POINTS_PER_WRITE])
+        written = await self._vectors.count(manuscript.space, version_selector(manuscript))
+        if written < len(points):
+            raise VectorStoreUnavailable
+        return {"indexed": Indexed(embedded)}
+
+
+def version_selector(manuscript: Manuscript) -> Selector:
+    """The points of this version, and of no other."""
+    return Selector(
+        generation_key(manuscript.tenant, manuscript.generation),
+        document=manuscript.document,
+        version=manuscript.version,
+    )
+
+
+def _points(manuscript: Manuscript, embedded: EmbeddedPassages) -> list[Point]:
+    generation = generation_key(manuscript.tenant, manuscript.generation)
+    rights = rights_key(manuscript.tenant, manuscript.generation, manuscript.class_number)
+    return [
+        Point(
+            id=point_id(
+                chunk_id(manuscript.document, manuscript.version, passage.start, passage.end),
+                manuscript.generation,
+            ),
+            dense=vector,
+            sparse=document_weights(passage.terms, manuscript.average_length),
+            rights_key=rights,
+            generation_key=generation,
+            document=manuscript.document,
+            version=manuscript.version,
+        )
+        for passage, vector in zip(embedded.passages.items, embedded.vectors, strict=True)
+    ]

@@ -1,0 +1,30 @@
+"""The ingestion pipeline, top to bottom. One instance serves every document."""
+
+from haystack import Pipeline
+
+from eai.gateway.service import Gateway
+from eai.ingestion.components import EmbedPassages, ExtractText, SplitText, WritePoints
+from eai.ingestion.passages import Indexed, Manuscript
+from eai.knowledge.ports import Vectors
+from eai.platform.pipelines import run_pipeline
+
+
+def ingestion_pipeline(gateway: Gateway, vectors: Vectors) -> Pipeline:
+    """Extract, split, embed, write."""
+    pipeline = Pipeline()
+    pipeline.add_component("extract", ExtractText())
+    pipeline.add_component("split", SplitText())
+    pipeline.add_component("embed", EmbedPassages(gateway))
+    pipeline.add_component("write", WritePoints(vectors))
+    pipeline.connect("extract.extract", "split.extract")
+    pipeline.connect("split.passages", "embed.passages")
+    pipeline.connect("embed.embedded", "write.embedded")
+    return pipeline
+
+
+async def index(pipeline: Pipeline, manuscript: Manuscript) -> Indexed:
+    """Run one manuscript through; raises what a stage raised."""
+    stages = ("extract", "split", "embed", "write")
+    answer = await run_pipeline(pipeline, {stage: {"manuscript": manuscript} for stage in stages})
+    indexed: Indexed = answer["write"]["indexed"]
+    return indexed

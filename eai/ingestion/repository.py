@@ -1,0 +1,111 @@
+"""Reads what a job names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.acl import BaseRights
+from eai.access.classification import LEVELS
+from eai.audit.entries import Actor
+from eai.ingestion.passages import Manuscript
+from eai.kernel.ids import ApiKeyId, DocumentId, PrincipalId, TenantId, VersionId
+from eai.knowledge.bases.access import handle_of
+from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.chunks.rights_classes import rights_class_number
+from eai.knowledge.documents.drafts import StoredVersion
+from eai.knowledge.models import DocumentVersion, KnowledgeDocument
+
+# A job acts on what was permitted when it was accepted; it decides nothing by a caller's rights.
+NO_RIGHTS = BaseRights(can_see=False, can_read_passages=False, can_write=False, can_manage=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one attempt at a document needs: the manuscript, and where its text will be served."""
+
+    manuscript: Manuscript
+    base: BaseHandle
+    stored: StoredVersion
+    source_hash: bytes
+
+
+async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]) -> Work | None:
+    """The work that a job's parameters name; None when document or base are gone or being deleted."""
+    base = await _base(session, tenant, parameters["base"])
+    row = (
+        await session.execute(
+            select(KnowledgeDocument, DocumentVersion)
+            .join(
+                DocumentVersion,
+                (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
+                & (DocumentVersion.document_id == KnowledgeDocument.id),
+            )
+            .where(
+                KnowledgeDocument.tenant_id == tenant,
+                KnowledgeDocument.id == UUID(parameters["document"]),
+                KnowledgeDocument.deleting_since.is_(None),
+                DocumentVersion.id == UUID(parameters["version"]),
+            )
+        )
+    ).one_or_none()
+    if base is None or row is None:
+        return None
+    document, version = row
+    return await _work(session, base, document, version, parameters)
+
+
+def submitter_of(parameters: Mapping[str, Any]) -> Actor:
+    """Who submitted the document, as audit and usage name them."""
+    submitter = parameters["submitter"]
+    return Actor(
+        submitter["kind"],
+        PrincipalId(UUID(submitter["principal"])),
+        ApiKeyId(UUID(submitter["api_key"])),
+    )
+
+
+async def _base(session: AsyncSession, tenant: TenantId, reference: str) -> BaseHandle | None:
+    rows = BaseRows(session, tenant)
+    row = await rows.find(reference)
+    if row is None:
+        return None
+    return handle_of(row, NO_RIGHTS, await rows.average_length(row))
+
+
+async def _work(
+    session: AsyncSession,
+    base: BaseHandle,
+    document: KnowledgeDocument,
+    version: DocumentVersion,
+    parameters: Mapping[str, Any],
+) -> Work:
+    level = None if document.classification is None else LEVELS[document.classification]
+    number = await rights_class_number(
+        session, base.tenant, base.id, document.readers, None, level, None, document.source_connector
+    )
+    manuscript = Manuscript(
+        tenant=base.tenant,
+        base=base.id,
+        document=DocumentId(document.id),
+        version=VersionId(version.id),
+        source=version.source or b"",
+        content_type=version.content_type,
+        language=parameters["language"],
+        level=base.level_of(level),
+        embedding_model=base.embedding_model,
+        space=base.generation.space,
+        generation=base.generation.id,
+        average_length=base.generation.average_length,
+        class_number=number,
+        chunk_size=base.chunk_size,
+        chunk_overlap=base.chunk_overlap,
+        submitter=submitter_of(parameters),
+        labels=parameters["labels"],
+    )
+    stored = StoredVersion(DocumentId(document.id), VersionId(version.id), version.number)
+    return Work(manuscript, base, stored, version.source_hash)

@@ -1,0 +1,54 @@
+"""What a client submits."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from eai.access.classification import Classification
+from eai.gateway.schemas import Labels
+from eai.kernel.canonical import nfc
+
+
+def _printable(text: str) -> str:
+    if any(character < " " or character == "\x7f" for character in text):
+        raise ValueError("must not hold control characters")
+    return nfc(text)
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not hold NUL characters")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("must not hold lone surrogates")
+    return text
+
+
+Line = Annotated[str, AfterValidator(_storable), AfterValidator(_printable)]
+Title = Annotated[
+    Line, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), AfterValidator(_printable)
+]
+HttpsUri = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https://[^\s\x00-\x1f]+$")]
+Scalar = Annotated[Line, StringConstraints(max_length=1000)] | bool | int | float
+MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[\w.-]+$")]
+
+
+class DocumentFields(BaseModel):
+    """Everything about a document but its content. `readers` null means every reader of the base."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Title
+    external_id: Annotated[Line, StringConstraints(min_length=1, max_length=255)] | None = None
+    source_uri: HttpsUri | None = None
+    classification: Classification | None = None
+    readers: Annotated[list[str], Field(max_length=1000)] | None = None
+    language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")] | None = None
+    metadata: Annotated[dict[MetadataKey, Scalar], Field(max_length=50)] = {}
+    labels: Labels = Labels()
+
+
+class DocumentSubmission(DocumentFields):
+    """A document given as text."""
+
+    content: Annotated[str, AfterValidator(_storable), StringConstraints(min_length=1)]
+    content_type: str = "text/plain"

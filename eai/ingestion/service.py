@@ -1,0 +1,195 @@
+"""Takes documents in: accepted in one commit, indexed with no transaction open, served in another.
+
+A text given as JSON is processed while the client waits, under the same job and fence as one that a
+worker processes: if this process dies, a worker finishes the job. What is refused while the client
+waits leaves no document behind, only the audit of the refusal.
+"""
+
+import asyncio
+from contextlib import suppress
+from hashlib import sha256
+from uuid import UUID
+
+import structlog
+
+from eai.access.subject import Subject
+from eai.audit.actions import AuditAction
+from eai.audit.entries import Decision, Resource
+from eai.audit.service import Audit
+from eai.gateway.service import Gateway
+from eai.ingestion.acceptance import Acceptance, Accepted, Submission
+from eai.ingestion.components import version_selector
+from eai.ingestion.passages import Indexed
+from eai.ingestion.pipeline import index, ingestion_pipeline
+from eai.ingestion.repository import Work, load_work, submitter_of
+from eai.kernel.errors import EaiError, Unavailable
+from eai.kernel.ids import VersionId, chunk_id
+from eai.knowledge.documents.deletion import begin_deletion
+from eai.knowledge.documents.drafts import PreparedChunk
+from eai.knowledge.documents.intake import discard_version, set_version_status
+from eai.knowledge.documents.serving import ExtractedText, VersionOutdated, serve_version
+from eai.knowledge.ports import Vectors, VectorStoreUnavailable
+from eai.platform.database import Database
+from eai.platform.jobs import Fenced, JobRun, Jobs
+
+PATIENCE_S = 30.0
+"""How long a client waits for a text before a worker takes over."""
+
+log = structlog.get_logger(__name__)
+
+
+class Ingestion:
+    """Documents in, passages findable."""
+
+    def __init__(
+        self, database: Database, gateway: Gateway, vectors: Vectors, jobs: Jobs, audit: Audit
+    ) -> None:
+        self._database = database
+        self._vectors = vectors
+        self._jobs = jobs
+        self._audit = audit
+        self._acceptance = Acceptance(gateway, jobs, audit)
+        self._pipeline = ingestion_pipeline(gateway, vectors)
+
+    async def ingest(
+        self, subject: Subject, base_ref: str, submission: Submission, *, waits: bool
+    ) -> Accepted:
+        """Take a document in; with `waits`, return once it is served, or with its job after PATIENCE_S.
+
+        Raises what acceptance and the stages refuse; nothing but the audit of it is left then.
+        """
+        async with self._database.transaction(subject.tenant) as session:
+            accepted = await self._acceptance.accept(session, subject, base_ref, submission, waits=waits)
+        if accepted.run is None or accepted.work is None:
+            return accepted
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self._index_and_serve(accepted.run, accepted.work)
+        except TimeoutError:
+            await self._leave_to_a_worker(accepted.run)
+            return accepted
+        except (VersionOutdated, Fenced):
+            log.info("ingestion.superseded", document=str(accepted.document))
+        except EaiError as error:
+            await self._withdraw(accepted.run, accepted.work, error)
+            raise
+        return Accepted(accepted.document, is_new=True)
+
+    async def run(self, run: JobRun) -> None:
+        """Process one accepted document, in a worker."""
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            work = await load_work(session, run.tenant, run.parameters)
+            if work is None:
+                await self._jobs.complete(session, run)
+                return
+            await set_version_status(session, run.tenant, work.stored.version, "processing")
+        try:
+            await self._index_and_serve(run, work)
+        except VersionOutdated:
+            log.info("ingestion.superseded", document=str(work.stored.document))
+            async with self._database.transaction(run.tenant) as session:
+                await self._jobs.complete(session, run)
+
+    async def give_up(self, run: JobRun, error: EaiError) -> None:
+        """Mark the version as failed, with the reason a user can act on."""
+        parameters = run.parameters
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.fail(session, run, error)
+            await set_version_status(
+                session,
+                run.tenant,
+                VersionId(UUID(parameters["version"])),
+                "failed",
+                error={"code": error.code, "details": dict(error.details)},
+            )
+            await self._audit.record(
+                session,
+                submitter_of(parameters),
+                AuditAction.DOCUMENT_FAILED,
+                tenant=run.tenant,
+                resource=Resource("document", parameters["document"]),
+                facts={"base": parameters["base"], "version": parameters["version"], "code": error.code},
+            )
+
+    async def _index_and_serve(self, run: JobRun, work: Work) -> None:
+        indexed = await index(self._pipeline, work.manuscript)
+        await self._audit.flush(indexed.embedded.evidence)
+        try:
+            await self._serve(run, work, indexed)
+        except VersionOutdated:
+            # Deleted, or a newer text won. (When merely fenced, the points are the next attempt's too.)
+            await self._vectors.delete(work.manuscript.space, version_selector(work.manuscript))
+            raise
+
+    async def _serve(self, run: JobRun, work: Work, indexed: Indexed) -> None:
+        extract = indexed.embedded.passages.extract
+        text = ExtractedText(extract.text, sha256(extract.text.encode()).digest(), extract.language)
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            await serve_version(
+                session, self._jobs, work.base, work.stored, work.source_hash, text, _chunks(work, indexed)
+            )
+            await self._jobs.complete(session, run)
+            await self._audit.record(
+                session,
+                work.manuscript.submitter,
+                AuditAction.DOCUMENT_READY,
+                tenant=run.tenant,
+                resource=Resource("document", str(work.stored.document)),
+                facts={
+                    "base": str(work.base.id),
+                    "version": work.stored.number,
+                    "chunks": len(indexed.embedded.passages.items),
+                    "content_sha256": text.content_hash.hex(),
+                },
+            )
+
+    async def _leave_to_a_worker(self, run: JobRun) -> None:
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.hand_back(session, run, after_s=0, counts_as_failure=False)
+
+    async def _withdraw(self, run: JobRun, work: Work, error: EaiError) -> None:
+        """Leave nothing of a refused document but the audit of it.
+
+        Where the store may hold some of its points already, it is deleted like any other document: out
+        of sight at once, and for good when the store is back.
+        """
+        with suppress(Unavailable, Fenced):
+            async with self._database.transaction(run.tenant) as session:
+                await self._jobs.fail(session, run, error)
+                if isinstance(error, VectorStoreUnavailable):
+                    await begin_deletion(session, self._jobs, work.base, work.stored.document, None)
+                else:
+                    await discard_version(session, work.base, work.stored)
+                await self._audit.record(
+                    session,
+                    work.manuscript.submitter,
+                    AuditAction.DOCUMENT_FAILED,
+                    tenant=run.tenant,
+                    resource=Resource("document", str(work.stored.document)),
+                    decision=Decision.DENY,
+                    facts={"base": str(work.base.id), "code": error.code},
+                )
+
+
+def _chunks(work: Work, indexed: Indexed) -> list[PreparedChunk]:
+    manuscript, passages = work.manuscript, indexed.embedded.passages
+    return [
+        PreparedChunk(
+            chunk=chunk_id(manuscript.document, manuscript.version, passage.start, passage.end),
+            ordinal=ordinal,
+            start=passage.start,
+            end=passage.end,
+            content=passage.text,
+            readers=None,
+            classification=None,
+            class_number=manuscript.class_number,
+            language=passages.extract.language,
+            terms=passage.terms,
+            embedding=vector,
+        )
+        for ordinal, (passage, vector) in enumerate(
+            zip(passages.items, indexed.embedded.vectors, strict=True)
+        )
+    ]

@@ -1,0 +1,6 @@
+"""Every queue in one process: what `eai up` runs, and enough for a small production."""
+
+from workers import main
+
+if __name__ == "__main__":
+    main()
