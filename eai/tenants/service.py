@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.subject import Subject
 from eai.kernel.ids import PLATFORM_TENANT, TenantId
 from eai.kernel.paging import Page, PageRequest
 from eai.platform.database import Database
@@ -35,11 +34,6 @@ class Tenants:
     async def get(self, session: AsyncSession, tenant: TenantId) -> TenantOut:
         """The tenant that `session` is bound to. Raises NotFound."""
         return _shown(await TenantRows(session, tenant).get())
-
-    async def rate_limit_of(self, subject: Subject) -> int | None:
-        """How many requests a minute the subject's tenant allows itself; None is no limit."""
-        async with self._database.transaction(subject.tenant) as session:
-            return (await TenantRows(session, subject.tenant).get()).rate_limit_per_minute
 
     async def page(self, request: PageRequest) -> Page[TenantOut]:
         """Every tenant but the platform's own, the oldest first; the key is the tenant's id."""
