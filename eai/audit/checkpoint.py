@@ -45,6 +45,14 @@ class SignedCheckpoint:
         """What the body states. Raises ValueError if it is not a canonical checkpoint of this key."""
         return _parse(self.body, key_id(self.public_key))
 
+    @property
+    def seq(self) -> int:
+        """The entry it covers; 0 when the body cannot be read."""
+        try:
+            return self.checkpoint.seq
+        except ValueError:
+            return 0
+
     def is_genuine(self) -> bool:
         """Whether the body is well formed and its signature is by `public_key`; trust is another matter."""
         try:

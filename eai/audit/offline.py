@@ -80,25 +80,17 @@ class _Anchored:
     def __init__(self, verification: Verification, checkpoints: Iterable[SignedCheckpoint]) -> None:
         self._verification = verification
         begin = verification.head.seq
-        self._coming = (c for c in checkpoints if _seq(c) >= begin)
+        self._coming = (c for c in checkpoints if c.seq >= begin or c.seq == 0)
         self._next = next(self._coming, None)
 
     def expect_up_to(self, seq: int) -> None:
-        while self._next and _seq(self._next) <= seq:
+        while self._next and self._next.seq <= seq:
             self._verification.expect([self._next], anchored=True)
             self._next = next(self._coming, None)
 
     def expect_rest(self) -> None:
         if self._next:
             self._verification.expect([self._next, *self._coming], anchored=True)
-
-
-def _seq(signed: SignedCheckpoint) -> int:
-    """Where a checkpoint belongs; an unreadable one is handed over at once, to be named."""
-    try:
-        return signed.checkpoint.seq
-    except ValueError:
-        return 0
 
 
 def _read_preamble(file: BinaryIO) -> tuple[Preamble, int]:

@@ -6,15 +6,14 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from sqlalchemy import Text, cast, delete, func, select, text
+from sqlalchemy import Text, cast, delete, func, literal, select, text, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.audit.chain import GENESIS
 from eai.audit.models import AuditDetail, AuditDetailKey, AuditEvent, AuditHead
 from eai.audit.scan import BLOCK, Block
-from eai.audit.verification import Head
-from eai.kernel.ids import TenantId
+from eai.audit.verification import EMPTY, Head
+from eai.kernel.ids import PLATFORM_TENANT, TenantId
 from eai.platform.database import Database
 
 
@@ -64,15 +63,22 @@ class AuditRows:
         }
         return int((await self._session.execute(_APPEND, parameters)).scalar_one())
 
-    async def head(self) -> Head:
-        """Where the records say that the chain ends."""
-        statement = select(AuditHead.seq, AuditHead.hash).where(AuditHead.tenant_id == self._tenant)
-        row = (await self._session.execute(statement)).one_or_none()
-        return Head(row.seq, bytes(row.hash)) if row else Head(0, GENESIS)
+    async def stated(self) -> tuple[Head, int]:
+        """The head, and the last entry that there is: two answers of one snapshot, which should agree."""
+        last = select(func.max(AuditEvent.seq)).where(AuditEvent.tenant_id == self._tenant).scalar_subquery()
+        head = select(AuditHead.seq, AuditHead.hash).where(AuditHead.tenant_id == self._tenant).subquery()
+        statement = select(head.c.seq, head.c.hash, last.label("last")).select_from(
+            select(literal(1).label("one")).subquery().outerjoin(head, true())
+        )
+        row = (await self._session.execute(statement)).one()
+        stated = Head(row.seq, bytes(row.hash)) if row.seq is not None else EMPTY
+        return stated, row.last or 0
 
-    async def blocks(self, after_seq: int, limit: int) -> list[Block]:
-        """The next `limit` entries as they are stored, in order of seq."""
-        statement = _STORED.where(AuditEvent.tenant_id == self._tenant, AuditEvent.seq > after_seq)
+    async def blocks(self, after_seq: int, upto_seq: int, limit: int) -> list[Block]:
+        """The next `limit` entries as they are stored, in order of seq, none beyond `upto_seq`."""
+        statement = _STORED.where(
+            AuditEvent.tenant_id == self._tenant, AuditEvent.seq > after_seq, AuditEvent.seq <= upto_seq
+        )
         rows = (await self._session.execute(statement.order_by(AuditEvent.seq).limit(limit))).all()
         return [_block(rows[begin : begin + BLOCK]) for begin in range(0, len(rows), BLOCK)]
 
@@ -113,6 +119,12 @@ class AuditRows:
         )
         deleted = await self._session.execute(statement.returning(AuditDetailKey.key_id))
         return deleted.one_or_none() is not None
+
+
+async def tenants_with_chains(database: Database) -> list[TenantId]:
+    """Every tenant that there is, and the platform; the named cross-tenant step of the sweeper."""
+    rows = await database.statement("SELECT eai.list_tenant_ids()", {}, is_repeatable=True)
+    return list(dict.fromkeys([PLATFORM_TENANT, *(TenantId(tenant) for (tenant,) in rows)]))
 
 
 async def flush_portions(database: Database, portions: Sequence[Portion]) -> dict[TenantId, str | None]:

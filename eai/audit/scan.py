@@ -36,6 +36,11 @@ class Block(NamedTuple):
     bodies: Sequence[bytes]
     columns: Sequence[Columns]
 
+    def part(self, begin: int, end: int | None = None) -> "Block":
+        """Some of the entries, as a slice would take them."""
+        chosen = slice(begin, end)
+        return Block(self.seqs[chosen], self.hashes[chosen], self.bodies[chosen], self.columns[chosen])
+
 
 class Reason(StrEnum):
     """What is wrong with a chain."""

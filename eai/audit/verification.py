@@ -93,6 +93,11 @@ class Verification:
         """The last good entry so far."""
         return self._head
 
+    @property
+    def tree(self) -> CompactRange:
+        """The tree over the good entries so far; a copy."""
+        return self._tree.copy()
+
     def expect(self, checkpoints: Iterable[SignedCheckpoint], *, anchored: bool) -> None:
         """Hold the chain against `checkpoints`, in rising order, none of them for an entry already passed."""
         for signed in checkpoints:

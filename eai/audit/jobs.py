@@ -1,0 +1,128 @@
+"""The recurring work: sign where each chain stands, and hand what was signed to the anchor."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.audit.checkpoint import Checkpoint, TrustedKeys, sign
+from eai.audit.checkpoint_rows import CheckpointRows, StoredCheckpoint
+from eai.audit.ports import Anchor, AnchorUnavailable
+from eai.audit.repository import AuditRows, tenants_with_chains
+from eai.audit.scan import scan
+from eai.audit.signing import Signing, SigningKeyMissing
+from eai.audit.verification import Head, Verification
+from eai.kernel.clock import Clock
+from eai.kernel.ids import TenantId
+from eai.platform.database import Database
+from eai.platform.metrics import AUDIT_ALARMS, AUDIT_UNANCHORED
+
+PAGE = 2_000
+ANCHOR_BATCH = 200
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """A checkpoint is due after so many entries, or so long after the last one if there are any."""
+
+    events: int = 1_000
+    interval: timedelta = timedelta(seconds=60)
+
+
+class Checkpointing:
+    """Issues and anchors checkpoints of every chain. Running it twice at once is harmless."""
+
+    def __init__(
+        self, database: Database, signing: Signing, anchor: Anchor, clock: Clock, cadence: Cadence
+    ) -> None:
+        self._database = database
+        self._signing = signing
+        self._anchor = anchor
+        self._clock = clock
+        self._cadence = cadence
+
+    async def issue_due(self) -> None:
+        """Sign every chain whose checkpoint is due, and anchor what is not anchored yet.
+
+        A missing key or an unreachable anchor raises an alarm and stops nothing else; the next run
+        catches up. What is found broken is never signed.
+        """
+        tenants = await tenants_with_chains(self._database)
+        for tenant in tenants:
+            await self._issue(tenant)
+        await self._anchor_all(tenants)
+
+    async def _issue(self, tenant: TenantId) -> None:
+        try:
+            async with self._database.transaction(tenant) as session:
+                last = await CheckpointRows(session, tenant).last()
+                head, _ = await AuditRows(session, tenant).stated()
+                if self._is_due(last, head):
+                    await self._sign(session, tenant, last, head)
+        except SigningKeyMissing:
+            _alarm("signing_key_missing", tenant)
+
+    def _is_due(self, last: StoredCheckpoint | None, head: Head) -> bool:
+        if last is None:
+            return head.seq > 0
+        grown = head.seq - last.seq
+        age = self._clock.now() - last.signed.checkpoint.issued_at
+        is_time = age >= self._cadence.interval and grown > 0
+        # A chain shorter than its last checkpoint is looked at too, to be found broken.
+        return is_time or grown >= self._cadence.events or grown < 0
+
+    async def _sign(
+        self, session: AsyncSession, tenant: TenantId, last: StoredCheckpoint | None, head: Head
+    ) -> None:
+        """Check what was added since the last checkpoint, and only that, then state where it ends."""
+        key = await self._signing.current(session)
+        keys = TrustedKeys(await self._signing.records(session))
+        verification = Verification(tenant, keys, last.start if last else None)
+        rows = AuditRows(session, tenant)
+        while verification.head.seq < head.seq and not verification.fault:
+            run = scan(tenant, await rows.blocks(verification.head.seq, head.seq, PAGE))
+            if run is None:
+                break
+            verification.join(run)
+        report = verification.finish(head)
+        if report.fault:
+            _log.error(
+                "audit_chain_broken", tenant=str(tenant), seq=report.fault.seq, why=report.fault.reason
+            )
+            _alarm("chain_broken", tenant)
+            return
+        tree = verification.tree
+        checkpoint = Checkpoint(tenant, head.seq, head.hash, tree.root(), self._clock.now())
+        await CheckpointRows(session, tenant).add(sign(checkpoint, key), tree.stored)
+
+    async def _anchor_all(self, tenants: list[TenantId]) -> None:
+        left = 0
+        is_reachable = True
+        for tenant in tenants:
+            async with self._database.transaction(tenant) as session:
+                rows = CheckpointRows(session, tenant)
+                waiting = await rows.unanchored(ANCHOR_BATCH)
+                if waiting and is_reachable and await rows.take_turn():
+                    is_reachable = await self._hand_over(rows, tenant)
+                    waiting = await rows.unanchored(ANCHOR_BATCH)
+            left += len(waiting)
+        AUDIT_UNANCHORED.set(left)
+
+    async def _hand_over(self, rows: CheckpointRows, tenant: TenantId) -> bool:
+        """Anchor a batch, in order; whether the anchor answered."""
+        waiting = await rows.unanchored(ANCHOR_BATCH)
+        try:
+            await self._anchor.append([stored.signed for stored in waiting])
+        except AnchorUnavailable:
+            _alarm("anchor_unreachable", tenant)
+            return False
+        await rows.mark_anchored([stored.seq for stored in waiting])
+        return True
+
+
+def _alarm(reason: str, tenant: TenantId, **found: int | str) -> None:
+    AUDIT_ALARMS.labels(reason).inc()
+    _log.error("audit_alarm", reason=reason, tenant=str(tenant), **found)

@@ -1,0 +1,146 @@
+"""`eai audit`: check a chain with nothing but its export, and what an auditor kept beside it."""
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eai.cli.terminal import fail
+
+if TYPE_CHECKING:
+    from eai.audit.checkpoint import SignedCheckpoint
+    from eai.audit.scan import Fault
+    from eai.audit.verification import Report
+    from eai.kernel.ids import TenantId
+
+app = typer.Typer(no_args_is_help=True, help="The audit chains, checked without the database.")
+
+_INVALID = 1
+_KEY_HEX_DIGITS = 64
+
+_WORDS = {
+    "hash_mismatch": "its bytes or its place are not those that were hashed",
+    "gap": "it is missing",
+    "duplicate": "its number was given already",
+    "out_of_order": "it stands in another place",
+    "body_unreadable": "its body is no canonical entry",
+    "columns_differ": "its columns say something else than its body",
+    "foreign_tenant": "it belongs to another tenant",
+    "line_unreadable": "its line cannot be read",
+    "root_mismatch": "the entries are not those of the signed checkpoint",
+    "signature_invalid": "a checkpoint's signature is not genuine",
+    "key_untrusted": "a checkpoint is signed by a key that is not trusted",
+    "checkpoint_misplaced": "a checkpoint stands after later entries",
+    "tail_missing": "the chain ends too early",
+    "head_mismatch": "the stated head is another one",
+}
+
+
+@app.callback()
+def audit() -> None:
+    """The audit chains, checked without the database."""
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Option(help="Export of one chain, as GET /v1/audit/export gives it.")],
+    anchor: Annotated[
+        Path | None, typer.Option(help="File of anchored checkpoints (EAI_AUDIT_ANCHOR_PATH).")
+    ] = None,
+    public_key: Annotated[
+        list[str] | None, typer.Option(help="Signing key known from elsewhere: 64 hex digits, or a file.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="Default: one per processor.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+) -> None:
+    """Verify an export; exit code 0 when nothing is wrong, 1 when something is.
+
+    Without --anchor, a chain that was cut short or rewritten whole by somebody who also changed its
+    checkpoints looks sound. With it, that is found up to the last anchored checkpoint.
+    """
+    from eai.audit.offline import verify_export  # noqa: PLC0415 - help should not wait for it
+
+    try:
+        pinned = [_read_key(text) for text in public_key or []]
+        kept = _anchored(anchor)
+        report = verify_export(file, anchored=kept, pinned=pinned, processes=processes)
+    except OSError as error:
+        fail(f"{error.filename} cannot be read: {error.strerror}")
+    except ValueError as error:
+        fail(str(error))
+    typer.echo(json.dumps(_fields(report)) if as_json else "\n".join(_lines(report, anchor)))
+    raise typer.Exit(0 if report.valid else _INVALID)
+
+
+def _anchored(anchor: Path | None) -> "Callable[[TenantId], Iterable[SignedCheckpoint]] | None":
+    from eai.integrations.anchor import read_anchor  # noqa: PLC0415
+
+    if anchor is None:
+        return None
+    anchor.stat()
+    return lambda tenant: read_anchor(anchor, tenant)
+
+
+def _read_key(text: str) -> bytes:
+    """A public key in hex, given itself or as the content of a file."""
+    is_hex = len(text) == _KEY_HEX_DIGITS
+    written = text if is_hex else Path(text).read_text(encoding="ascii").strip()
+    try:
+        key = bytes.fromhex(written)
+    except ValueError:
+        key = b""
+    if len(key) * 2 != _KEY_HEX_DIGITS:
+        raise ValueError(f"{text} is no public key: 64 hex digits are needed")
+    return key
+
+
+def _fields(report: "Report") -> dict[str, object]:
+    fault = report.fault
+    return {
+        "valid": report.valid,
+        "tenant": str(report.tenant),
+        "events": report.events,
+        "head": {"seq": report.head.seq, "hash": report.head.hash.hex()},
+        "first_bad_seq": report.first_bad_seq,
+        "bad_until": fault.until if fault else None,
+        "reason": fault.reason.value if fault else None,
+        "checkpoints": report.checkpoints,
+        "anchored_seq": report.anchored_seq,
+        "unanchored_since": _instant(report.unanchored_since),
+        "clock_back_at": report.clock_back_at,
+        "keys_pinned": report.keys_pinned,
+    }
+
+
+def _lines(report: "Report", anchor: Path | None) -> list[str]:
+    lines = [f"{'valid' if report.valid else 'NOT VALID'}: {report.events} entries of tenant {report.tenant}"]
+    if report.fault:
+        lines.append(f"  first bad: {_place(report.fault)} ({_WORDS[report.fault.reason.value]})")
+    lines.append(f"  head: {report.head.seq} {report.head.hash.hex()}")
+    lines.append(f"  checkpoints that agree: {report.checkpoints}")
+    if anchor is None:
+        lines.append("  no anchor given: a chain cut short or rewritten whole would not be noticed")
+    elif report.unanchored_since:
+        lines.append(
+            f"  not anchored: entries after {report.anchored_seq}, since {_instant(report.unanchored_since)}"
+        )
+    if not report.keys_pinned:
+        lines.append("  signing keys: as the export itself names them; --public-key would pin them")
+    if report.clock_back_at:
+        lines.append(
+            f"  remark: entry {report.clock_back_at} is dated a minute or more before an earlier one"
+        )
+    return lines
+
+
+def _place(fault: "Fault") -> str:
+    if fault.until is None or fault.until == fault.seq:
+        return f"entry {fault.seq}"
+    return f"one of the entries {fault.seq} to {fault.until}"
+
+
+def _instant(instant: datetime | None) -> str | None:
+    return instant.isoformat() if instant else None
