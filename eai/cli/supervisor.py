@@ -1,22 +1,21 @@
 """`eai up`: PostgreSQL, the engine, the API and a worker as processes under one supervisor."""
 
 import asyncio
-import json
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from eai.cli.first_keys import keep_first_keys, read_keys
 from eai.cli.home_settings import arrange, master_key, merged
 from eai.cli.process_tree import ProcessTree, StaysDown
-from eai.integrations.home import HomeFolder, write_private
+from eai.integrations.home import HomeFolder
 from eai.platform.settings import Settings, load_settings
 
 _READY_WITHIN_S = 60.0
 _READY_POLL_S = 0.05
-_KEYS = "keys.json"
 _ADMIN_URL = "EAI_DATABASE_ADMIN_URL"
 
 
@@ -67,7 +66,7 @@ class Supervisor:
             stack.push_async_callback(self._tree.stop)
             environ = await self._prepare_database()
             await self._start_engine(environ)
-            is_first_start = await self._keep_first_keys(environ)
+            is_first_start = await keep_first_keys(self._home, load_settings(environ))
             await self._start_services(environ, listener)
             access = self._access(listener)
             await self._answers(access.url)
@@ -103,21 +102,6 @@ class Supervisor:
             place = ("--folder", self._settings.engine_folder, "--socket", self._settings.engine_socket)
             await self._tree.start("engine", ("-m", "eai.integrations.qdrant.engine", *place), environ)
 
-    async def _keep_first_keys(self, environ: Mapping[str, str]) -> bool:
-        """Create tenant `default` and its first keys where there is none; whether it was so."""
-        path = self._home.secrets / _KEYS
-        if path.exists():
-            return False
-        from eai.bootstrap import build, first_start  # noqa: PLC0415, needed once in the life of a home
-
-        async with build(load_settings(environ)) as platform:
-            keys = await first_start(platform)
-        if keys is None:
-            self._report("tenant default exists, but its first keys are not kept in this home")
-            return False
-        write_private(path, json.dumps(asdict(keys)) + "\n")
-        return True
-
     async def _start_services(self, environ: Mapping[str, str], listener: socket.socket) -> None:
         # The supervisor holds the port: a restarted API finds it, and callers wait instead of failing.
         descriptor = listener.fileno()
@@ -129,6 +113,8 @@ class Supervisor:
         host, port = listener.getsockname()
         url = f"http://{host}:{port}"
         keys = read_keys(self._home)
+        if not keys:
+            self._report("tenant default is older than this home; its first keys are not kept here")
         # Until there is a console, the API's own page is the place to look around.
         return Access(url, keys.get("api_key"), keys.get("platform_key"), f"{url}/docs")
 
@@ -149,15 +135,6 @@ class Supervisor:
         raise UpFailed(
             f"not ready within {_READY_WITHIN_S:.0f} s; look into {self._home.logs} and `eai doctor`"
         )
-
-
-def read_keys(home: HomeFolder) -> dict[str, str]:
-    """The keys that the first start kept in the home; empty when there are none."""
-    try:
-        found: dict[str, str] = json.loads((home.secrets / _KEYS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return found
 
 
 def _listen(port: int) -> socket.socket:

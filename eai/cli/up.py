@@ -12,6 +12,7 @@ from eai.cli.supervisor import Access, Supervisor, UpFailed
 from eai.cli.terminal import fail, report
 from eai.integrations.home import HomeInUse, HomeUnusable
 from eai.integrations.postgres import PostgresFailed
+from eai.platform.logging import configure_logging
 from eai.platform.roles import UnsafeRole
 from eai.platform.settings import Environment, Settings, SettingsError, load_settings
 
@@ -28,6 +29,8 @@ def run(environ: Mapping[str, str], *, port: int, as_json: bool) -> None:
     async def ready(access: Access, is_first_start: bool) -> None:
         typer.echo(json.dumps(asdict(access)) if as_json else _words(settings, access, is_first_start))
 
+    # Standard output holds the answer and nothing else.
+    configure_logging(level="WARNING", show_messages=True)
     supervisor = Supervisor(settings, environ, port=port, report=report)
     try:
         asyncio.run(supervisor.run(ready))
