@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
+from eai.cli import audit
 from eai.cli.terminal import fail
 from eai.platform.settings import Environment, SettingsError, process_environ
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 keys = typer.Typer(no_args_is_help=True, help="The keys that a development home keeps.")
 app.add_typer(keys, name="keys")
+app.add_typer(audit.app, name="audit")
 
 Home = Annotated[Path | None, typer.Option(help="Folder with everything of this instance (EAI_HOME).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
@@ -94,7 +96,7 @@ def doctor(home: Home = None, as_json: AsJson = False) -> None:
 @keys.command("show")
 def show_keys(home: Home = None, as_json: AsJson = False) -> None:
     """Print the keys that the first start of a development home created."""
-    from eai.cli.supervisor import read_keys  # noqa: PLC0415
+    from eai.cli.first_keys import read_keys  # noqa: PLC0415
     from eai.integrations.home import HomeFolder  # noqa: PLC0415
     from eai.platform.settings import load_settings  # noqa: PLC0415
 
