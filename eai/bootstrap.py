@@ -3,11 +3,16 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import structlog
 
 from eai.audit.details import Details
+from eai.audit.failures import FailureCounter
+from eai.audit.jobs import Cadence, Checkpointing
 from eai.audit.service import Audit
+from eai.audit.signing import Signing
+from eai.audit.trail import AuditTrail
 from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
 from eai.gateway.service import Gateway, RegisteredModel
 from eai.identity.api_keys import ApiKeys
@@ -21,6 +26,7 @@ from eai.identity.principals import Principals
 from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrations import qdrant
+from eai.integrations.anchor import FileAnchor
 from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
 from eai.kernel.clock import SystemClock
 from eai.knowledge.bases.deletion import BaseDeletions
@@ -54,6 +60,9 @@ class Platform:
     jobs: Jobs
     vectors: Vectors
     audit: Audit
+    audit_trail: AuditTrail
+    checkpointing: Checkpointing
+    failures: FailureCounter
     identity: Authentication
     onboarding: Onboarding
     tenants: Tenants
@@ -111,14 +120,20 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
 
 async def maintain(platform: Platform) -> None:
     """Periodic work that any worker may do at any time, tenant by tenant; doing it twice is harmless."""
-    del platform
+    await platform.checkpointing.issue_due()
 
 
 def _compose(settings: Settings, database: Database, vectors: Vectors, models: Models) -> Platform:
     clock = SystemClock()
     master = MasterKey.from_text(_required(settings.keys.master_key))
     keyring = Keyring(master, database)
-    audit = Audit(database, Details(database, keyring), clock)
+    details = Details(database, keyring)
+    audit = Audit(database, details, clock)
+    signing = Signing(keyring, clock)
+    anchor = FileAnchor(settings.anchor_path)
+    cadence = Cadence(
+        settings.audit.checkpoint_events, timedelta(seconds=settings.audit.checkpoint_interval_s)
+    )
     peppers = Peppers(master)
     issuing = Issuing(peppers)
     tenants = Tenants(database)
@@ -131,6 +146,9 @@ def _compose(settings: Settings, database: Database, vectors: Vectors, models: M
         jobs=jobs,
         vectors=vectors,
         audit=audit,
+        audit_trail=AuditTrail(details, signing, anchor, clock),
+        checkpointing=Checkpointing(database, signing, anchor, clock, cadence),
+        failures=FailureCounter(audit, clock),
         identity=Authentication(database, peppers),
         onboarding=Onboarding(database, tenants, issuing, audit),
         tenants=tenants,

@@ -4,9 +4,18 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from eai.api.v1 import health
+from eai.api.v1 import audit, documents, health, ingestion, knowledge_bases, models, query, receipts
 
 
 def routers() -> Sequence[APIRouter]:
     """Every slice's routes; the first that matches a path answers it."""
-    return (health.router,)
+    return (
+        health.router,
+        knowledge_bases.router,
+        ingestion.router,
+        documents.router,
+        query.router,
+        receipts.router,
+        models.router,
+        audit.router,
+    )
