@@ -76,11 +76,9 @@ def _resource(resource: Resource) -> dict[str, Canonical]:
 def _fact(value: Canonical) -> Canonical:
     if isinstance(value, str):
         return _visible(value)
-    if value is None or isinstance(value, int):
-        return value
     if isinstance(value, Mapping):
         return {name: _fact(member) for name, member in value.items()}
-    return [_fact(member) for member in value]
+    return [_fact(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 def _visible(text: str) -> str:
@@ -98,8 +96,6 @@ def _normal(value: Canonical) -> Canonical:
     """`value` with texts as people typed them, but in the one normal form; lone surrogates become `?`."""
     if isinstance(value, str):
         return value if value.isascii() else nfc(value.encode("utf-8", "replace").decode())
-    if value is None or isinstance(value, int):
-        return value
     if isinstance(value, Mapping):
         return {name: _normal(member) for name, member in value.items()}
-    return [_normal(member) for member in value]
+    return [_normal(member) for member in value] if isinstance(value, list | tuple) else value

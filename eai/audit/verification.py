@@ -129,7 +129,7 @@ class Verification:
         fault = self.fault or self._missing_tail(stated)
         return Report(
             tenant=self._tenant,
-            events=min(self._head.seq, fault.seq - 1 if fault else self._head.seq) - self._first + 1,
+            events=max(0, self._last_good(fault) - self._first + 1),
             head=self._head,
             fault=fault,
             checkpoints=self._checkpoints,
@@ -160,7 +160,7 @@ class Verification:
         try:
             checkpoint = signed.checkpoint
         except ValueError:
-            return Fault(self._head.seq, Reason.SIGNATURE_INVALID)
+            return Fault(max(self._head.seq, 1), Reason.SIGNATURE_INVALID)
         if not signed.is_genuine():
             return Fault(checkpoint.seq, Reason.SIGNATURE_INVALID)
         if signed.public_key not in self._keys:
@@ -203,6 +203,9 @@ class Verification:
             crossed = self._latest is not None and went_back(self._latest, span.earliest)
             self._clock_back_at = span.earliest_seq if crossed else span.back_at
         self._latest = max(self._latest or span.latest, span.latest)
+
+    def _last_good(self, fault: Fault | None) -> int:
+        return min(self._head.seq, fault.seq - 1) if fault else self._head.seq
 
     def _missing_tail(self, stated: Head | None) -> Fault | None:
         promised = max((signed.checkpoint.seq for signed, _ in self._pending), default=0)
