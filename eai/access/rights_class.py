@@ -1,5 +1,6 @@
 """The single keyword by which a point in the vector store is filtered."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from eai.kernel.ids import GenerationId, TenantId
@@ -20,3 +21,9 @@ def generation_key(tenant: TenantId, generation: GenerationId) -> str:
 def rights_key(tenant: TenantId, generation: GenerationId, class_number: int) -> str:
     """Keyword of the points of one rights class within one generation."""
     return f"{generation_key(tenant, generation)}:{class_number}"
+
+
+def rights_keys(tenant: TenantId, generation: GenerationId, class_numbers: Iterable[int]) -> tuple[str, ...]:
+    """The keywords of several classes; the hash is made once, for a query sends up to a thousand."""
+    prefix = generation_key(tenant, generation)
+    return tuple([f"{prefix}:{number}" for number in class_numbers])
