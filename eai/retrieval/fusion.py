@@ -74,7 +74,7 @@ def fuse(
 
 def _clipped(value: float) -> float:
     # Rounding in an engine gives cosines a little above 1. `min(max())` takes four times as long.
-    return 0.0 if value < 0.0 else 1.0 if value > 1.0 else value
+    return 0.0 if value < 0.0 else 1.0 if value > 1.0 else value  # noqa: FURB136
 
 
 def _ranked(hits: list[ScoredHit]) -> tuple[ScoredHit, ...]:

@@ -1,0 +1,169 @@
+"""The stages of a query, in the order they run. Each keeps no state between runs.
+
+All run on the event loop: a thread would cost more than any of them. Haystack wants a `run` as well,
+which nobody calls.
+"""
+
+from typing import NoReturn
+
+from haystack import component
+
+from eai.access.visibility import may_read
+from eai.audit.entries import Actor
+from eai.gateway.ports import EmbeddingRole
+from eai.gateway.service import EmbeddingCall, Gateway, Operation
+from eai.knowledge.ports import SearchHits, SearchRequest, Vectors
+from eai.platform import metrics
+from eai.platform.telemetry import TENANT_ID, span
+from eai.retrieval.citation import cite
+from eai.retrieval.fusion import ScoredHit, by_keyword, by_vector, fuse
+from eai.retrieval.recheck import Rule, readable_passages
+from eai.retrieval.repository import QueryRows
+from eai.retrieval.schemas import Mode
+from eai.retrieval.values import Cited, Found, Question, Ranked, Readable
+
+
+@component
+class EmbedQuestion:
+    """Have the gateway turn the question into a vector, at the base's level, once."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @component.output_types(question=Question)
+    def run(self, question: Question) -> dict[str, Question]:
+        _only_asynchronous(self)
+
+    @component.output_types(question=Question)
+    async def run_async(self, question: Question) -> dict[str, Question]:
+        """Raises whatever refuses the call."""
+        if question.request.mode is Mode.KEYWORD or question.dense is not None:
+            return {"question": question}
+        subject, base = question.opening.subject, question.opening.base
+        answer = await self._gateway.embed(
+            EmbeddingCall(
+                tenant=subject.tenant,
+                actor=Actor.of(subject),
+                model=base.embedding_model,
+                texts=[question.request.query],
+                role=EmbeddingRole.QUERY,
+                operation=Operation.QUERY,
+                level=base.classification,
+                labels=question.labels,
+            )
+        )
+        question.trail.append(answer.evidence)
+        return {"question": question.embedded(answer.vectors[0])}
+
+
+@component
+class SearchIndex:
+    """Ask both legs of the index in one call, under one filter. `store` names it in the metrics."""
+
+    def __init__(self, vectors: Vectors, store: str) -> None:
+        self._vectors = vectors
+        self._latency = metrics.VECTOR_SEARCH_LATENCY.labels(store=store)
+
+    @component.output_types(found=Found)
+    def run(self, question: Question) -> dict[str, Found]:
+        _only_asynchronous(self)
+
+    @component.output_types(found=Found)
+    async def run_async(self, question: Question) -> dict[str, Found]:
+        """Raises VectorStoreUnavailable."""
+        opening = question.opening
+        has_keywords = question.request.mode is not Mode.VECTOR and len(opening.weights.vector.indices) > 0
+        if question.dense is None and not has_keywords:
+            return {"found": Found(question, SearchHits())}
+        request = SearchRequest(
+            filter=opening.scope,
+            limit=question.reach.fetched,
+            dense=question.dense,
+            sparse=opening.weights.vector if has_keywords else None,
+        )
+        with self._latency.time(), span("vector.search", {TENANT_ID: str(opening.subject.tenant)}):
+            return {"found": Found(question, await self._vectors.search(opening.base.space, request))}
+
+
+@component
+class FuseLegs:
+    """Bring both legs on one scale and into one list, by the model's measured rule."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @component.output_types(ranked=Ranked)
+    def run(self, found: Found) -> dict[str, Ranked]:
+        return {"ranked": Ranked(found, self._scored(found))}
+
+    @component.output_types(ranked=Ranked)
+    async def run_async(self, found: Found) -> dict[str, Ranked]:
+        return self.run(found)
+
+    def _scored(self, found: Found) -> tuple[ScoredHit, ...]:
+        opening, hits = found.question.opening, found.hits
+        match found.question.request.mode:
+            case Mode.VECTOR:
+                return by_vector(hits.dense)
+            case Mode.KEYWORD:
+                return by_keyword(hits.sparse, opening.weights.attainable)
+            case Mode.HYBRID:
+                rule = self._gateway.model(opening.base.embedding_model).fusion
+                return fuse(hits.dense, hits.sparse, rule, opening.weights.attainable)
+
+
+@component
+class RecheckPassages:
+    """Drop what may not be shown, by the rows behind the best hits and the caller's rights at one instant."""
+
+    def __init__(self, rows: QueryRows, rule: Rule = may_read) -> None:
+        self._rows = rows
+        self._rule = rule
+
+    @component.output_types(readable=Readable)
+    def run(self, ranked: Ranked) -> dict[str, Readable]:
+        _only_asynchronous(self)
+
+    @component.output_types(readable=Readable)
+    async def run_async(self, ranked: Ranked) -> dict[str, Readable]:
+        """Raises what `reader_rights` raises, and Unauthenticated, when rights were taken meanwhile."""
+        question = ranked.found.question
+        snapshot = await self._rows.recheck(
+            question.opening.subject,
+            question.opening.base,
+            [hit.id for hit in ranked.hits[: question.reach.checked]],
+            wants_metadata=bool(question.request.filters.metadata),
+        )
+        return {"readable": readable_passages(ranked, snapshot, self._rule)}
+
+
+@component
+class CitePassages:
+    """Write each passage down with where it comes from."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @component.output_types(cited=Cited)
+    def run(self, readable: Readable) -> dict[str, Cited]:
+        return {"cited": Cited(readable, cite(readable, self._vector_weight(readable.question)))}
+
+    @component.output_types(cited=Cited)
+    async def run_async(self, readable: Readable) -> dict[str, Cited]:
+        return self.run(readable)
+
+    def _vector_weight(self, question: Question) -> float | None:
+        if not question.request.explain:
+            return None
+        match question.request.mode:
+            case Mode.VECTOR:
+                return 1.0
+            case Mode.KEYWORD:
+                return 0.0
+            case Mode.HYBRID:
+                return self._gateway.model(question.opening.base.embedding_model).fusion.dense_weight
+
+
+def _only_asynchronous(stage: object) -> NoReturn:
+    message = f"{type(stage).__name__} waits for others and runs with run_async only"
+    raise NotImplementedError(message)

@@ -1,0 +1,105 @@
+"""The last gate: which hits the caller may read, decided on raw rows of one instant. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from uuid import UUID
+
+from eai.access.acl import BaseRights
+from eai.access.classification import LEVELS, Classification, highest
+from eai.access.subject import Subject
+from eai.access.visibility import PassageRights, may_read
+from eai.identity.authentication import subject_from_row
+from eai.kernel.errors import Unauthenticated
+from eai.kernel.ids import TenantId
+from eai.retrieval.fusion import ScoredHit
+from eai.retrieval.opening import reader_rights
+from eai.retrieval.rows import PassageRow, Snapshot
+from eai.retrieval.schemas import QueryRequest
+from eai.retrieval.values import Passage, Ranked, Readable
+
+Rule = Callable[[Subject, BaseRights, PassageRights], bool]
+"""Whether a subject may read a passage: `may_read`, except in tests that prove the other gates."""
+
+
+def readable_passages(ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read) -> Readable:
+    """The passages behind `ranked` that may be shown, by everybody's rights as they are now.
+
+    Raises Unauthenticated for a credential that opens nothing any more, Forbidden, NotFound and
+    PermissionMissing as `reader_rights` does.
+    """
+    question = ranked.found.question
+    checked = ranked.hits[: question.reach.checked]
+    permitted = _permitted(checked, snapshot, rule)
+    passages, readable, is_cut = _wanted(question.request, permitted)
+    is_all = len(checked) == len(ranked.hits) and ranked.found.is_everything
+    is_short = len(passages) < question.request.top_k
+    return Readable(
+        question=question,
+        passages=passages,
+        readable=readable,
+        is_cut=is_cut,
+        has_more=not (is_cut or is_all),
+        is_torn=_is_torn([snapshot.passages.get(str(hit.id)) for hit in checked], is_short=is_short),
+    )
+
+
+def level_of(row: PassageRow, default: Classification) -> Classification:
+    """The effective level: the base's default where the document sets none, or the chunk's if higher."""
+    document = default if row.document_level is None else LEVELS[row.document_level]
+    return document if row.chunk_level is None else highest(document, LEVELS[row.chunk_level])
+
+
+def rights_of(row: PassageRow, level: Classification) -> PassageRights:
+    """What guards the passage of a row."""
+    return PassageRights(
+        tenant=TenantId(UUID(row.tenant)),
+        document_readers=None if row.document_readers is None else frozenset(row.document_readers),
+        chunk_readers=None if row.chunk_readers is None else frozenset(row.chunk_readers),
+        classification=level,
+        is_live=row.is_kept and row.is_serving,
+    )
+
+
+def _permitted(hits: Iterable[ScoredHit], snapshot: Snapshot, rule: Rule) -> Iterator[Passage]:
+    if snapshot.subject is None:
+        raise Unauthenticated
+    subject = subject_from_row(snapshot.subject)
+    base = snapshot.base
+    rights = reader_rights(subject, snapshot.entries, is_there=base is not None and base["is_live"])
+    assert base is not None
+    default = LEVELS[base["classification"]]
+    for hit in hits:
+        row = snapshot.passages.get(str(hit.id))
+        if row is None:
+            continue
+        level = level_of(row, default)
+        if rule(subject, rights, rights_of(row, level)):
+            yield Passage(hit, row, level)
+
+
+def _wanted(request: QueryRequest, permitted: Iterable[Passage]) -> tuple[tuple[Passage, ...], int, bool]:
+    """What the request asks for of the permitted, how many were looked at, and whether a score ended it."""
+    wanted: list[Passage] = []
+    looked_at = 0
+    for passage in permitted:
+        looked_at += 1
+        if request.min_score is not None and passage.hit.score < request.min_score:
+            return tuple(wanted), looked_at, True
+        if not request.filters.metadata or request.filters.accept(passage.row.metadata or {}):
+            wanted.append(passage)
+            if len(wanted) == request.top_k:
+                break
+    return tuple(wanted), looked_at, False
+
+
+def _is_torn(rows: Sequence[PassageRow | None], *, is_short: bool) -> bool:
+    """Whether the index was asked before a document's new text was in it, and the rows after.
+
+    Of a replaced document only the old text is among the hits then, or, once its rows are gone, a hit
+    that belongs to nothing. The latter is also how a document looks that is just coming in, hence it
+    counts for a short answer only.
+    """
+    if is_short and None in rows:
+        return True
+    present = [row for row in rows if row is not None and row.is_kept]
+    replaced = {row.document for row in present if not row.is_serving}
+    return bool(replaced) and not replaced <= {row.document for row in present if row.is_serving}

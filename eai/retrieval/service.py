@@ -1,0 +1,134 @@
+"""From a question to cited passages that the caller may read, in three round trips to the database."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from eai.access.visibility import may_read
+from eai.audit.entries import Evidence
+from eai.audit.service import Audit
+from eai.gateway.service import Gateway
+from eai.kernel.errors import EaiError
+from eai.knowledge.lexical import analyse_query
+from eai.knowledge.ports import Vectors
+from eai.platform import metrics
+from eai.platform.telemetry import span, tool_call
+from eai.retrieval.evidence import evidence_of
+from eai.retrieval.opening import Admit, open_question
+from eai.retrieval.pipeline import retrieval_pipeline, run_pass
+from eai.retrieval.recheck import Rule
+from eai.retrieval.repository import QueryRows
+from eai.retrieval.schemas import QueryRequest, Shortcoming
+from eai.retrieval.values import Cited, Question
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """An answer that is on record. `body` is all of it as JSON, in the form of `schemas.QueryAnswerOut`."""
+
+    results: tuple[dict[str, Any], ...]
+    warnings: tuple[Shortcoming, ...]
+    body: bytes
+
+
+class Retrieval:
+    """Questions in, passages out."""
+
+    def __init__(
+        self,
+        rows: QueryRows,
+        gateway: Gateway,
+        vectors: Vectors,
+        audit: Audit,
+        *,
+        store: str,
+        rule: Rule = may_read,
+    ) -> None:
+        self._rows = rows
+        self._audit = audit
+        self._pipeline = retrieval_pipeline(rows, gateway, vectors, store=store, rule=rule)
+
+    async def query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
+        """Answer `request` from the base of this id or alias, to whoever holds `credential`.
+
+        `admit` is told who that is before anything is decided. Everything that was done is durable in
+        the audit when this returns, and also when it raises: Unauthenticated, Forbidden, NotFound,
+        PermissionMissing, a refusal of the gateway, or a part that does not answer.
+        """
+        started = perf_counter()
+        outcome = "failed"
+        try:
+            answer = await self._query(credential, base, request, admit)
+            outcome = "answered" if answer.results else "empty"
+            metrics.RAG_RETRIEVAL_LATENCY.observe(perf_counter() - started)
+        except EaiError as error:
+            outcome = "failed" if error.status >= _SERVER_FAULT else "refused"
+            raise
+        finally:
+            metrics.RAG_QUERIES.labels(outcome=outcome).inc()
+        return answer
+
+    async def _query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
+        opening = await open_question(self._rows, credential, base, analyse_query(request.query), admit)
+        question = Question.of(request, opening)
+        with span("rag.query", _attributes(question)):
+            try:
+                answer, evidence = _answer(await self._search(question))
+                question.trail.append(evidence)
+            finally:
+                # A model that was asked is on record whatever came after.
+                if question.trail:
+                    await self._audit.flush(sum(question.trail, Evidence()))
+        return answer
+
+    async def _search(self, question: Question) -> Cited:
+        cited = await run_pass(self._pipeline, question)
+        if cited.readable.is_torn:
+            cited = await run_pass(self._pipeline, cited.readable.question)
+        while cited.readable.wants_further:
+            cited = await run_pass(self._pipeline, cited.readable.question.further())
+        return cited
+
+
+_SERVER_FAULT = 500
+
+
+def _answer(cited: Cited) -> tuple[QueryAnswer, Evidence]:
+    question = cited.readable.question
+    request, base = question.request, question.opening.base
+    warnings = _warnings(cited)
+    results = orjson.dumps(cited.results)
+    body = orjson.dumps(
+        {
+            "knowledge_base_id": base.id,
+            "query": request.query,
+            "results": orjson.Fragment(results),
+            "count": len(cited.results),
+            "mode": request.mode,
+            "reranked": False,
+            "warnings": warnings,
+            "embedding_model": base.embedding_model,
+        }
+    )
+    return QueryAnswer(cited.results, warnings, body), evidence_of(cited, warnings, results)
+
+
+def _warnings(cited: Cited) -> tuple[Shortcoming, ...]:
+    warnings = []
+    if cited.readable.question.request.rerank:
+        warnings.append(Shortcoming.RERANKER_NOT_CONFIGURED)
+    if cited.readable.is_partial:
+        warnings.append(Shortcoming.PARTIAL_RESULTS)
+    return tuple(warnings)
+
+
+def _attributes(question: Question) -> dict[str, str | int | float | bool | None]:
+    labels = question.labels
+    return tool_call(
+        "rag",
+        tenant=str(question.opening.subject.tenant),
+        run=labels.get("run"),
+        agent=labels.get("agent"),
+    )
