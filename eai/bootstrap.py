@@ -42,6 +42,8 @@ from eai.platform.keys import Keyring, MasterKey
 from eai.platform.roles import verify_role
 from eai.platform.settings import Settings
 from eai.platform.worker import JobHandler
+from eai.retrieval.repository import QueryRows
+from eai.retrieval.service import Retrieval
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
 
@@ -78,6 +80,7 @@ class Platform:
     documents: Documents
     deletions: Deletions
     ingestion: Ingestion
+    retrieval: Retrieval
 
 
 @asynccontextmanager
@@ -164,6 +167,13 @@ def _compose(settings: Settings, database: Database, vectors: Vectors, models: M
         documents=Documents(audit, jobs),
         deletions=Deletions(database, vectors, jobs, audit),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit),
+        retrieval=Retrieval(
+            QueryRows(database, peppers),
+            gateway,
+            vectors,
+            audit,
+            store="qdrant" if settings.qdrant.url else "embedded",
+        ),
     )
 
 
