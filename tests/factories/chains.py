@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from eai.audit.chain import body_digest, link
 from eai.audit.checkpoint import Checkpoint, SignedCheckpoint, SigningKey, TrustedKeys, first_key, sign
-from eai.audit.merkle import root_of
+from eai.audit.export import checkpoint_line, event_lines, head_line, header_line, key_line, start_line
+from eai.audit.merkle import CompactRange, root_of
 from eai.audit.scan import BLOCK, Block, scan
-from eai.audit.verification import EMPTY, Head, Report, Verification
+from eai.audit.verification import EMPTY, Head, Report, Start, Verification
 from eai.kernel.canonical import canonical
 from eai.kernel.ids import TenantId
 
@@ -112,6 +113,13 @@ def checkpoint(
     return sign(Checkpoint(tenant, seq, hashes[-1], root_of(hashes), issued), key)
 
 
+def start_after(stored: Sequence[Stored], seq: int) -> Start:
+    """What is needed to go on after the first `seq` entries."""
+    tree = CompactRange()
+    tree.extend(each.hash for each in stored[:seq])
+    return Start(checkpoint(stored, seq), tree.stored)
+
+
 def verify(
     stored: Sequence[Stored],
     *,
@@ -128,3 +136,24 @@ def verify(
     verification.expect(recorded, anchored=False)
     verification.join(scan(tenant, blocks(stored, block_size)))
     return verification.finish(stated or head_of(stored))
+
+
+def export_of(
+    stored: Sequence[Stored],
+    *,
+    recorded: Sequence[SignedCheckpoint] = (),
+    keys: Sequence[SigningKey] = (KEY_RECORD,),
+    stated: Head | None = None,
+    start: Start | None = None,
+    tenant: TenantId = ALPHA,
+) -> list[bytes]:
+    """The lines of an export of these rows, as honestly as they lie there."""
+    signed = {each.seq: each for each in recorded}
+    lines = [header_line(tenant, START), *map(key_line, keys)]
+    if start:
+        lines.append(start_line(start))
+    for each in stored:
+        lines.append(event_lines(block([each])))
+        if each.seq in signed:
+            lines.append(checkpoint_line(signed[each.seq]))
+    return [*lines, head_line(stated or head_of(stored))]

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eai.audit.checkpoint import SignedCheckpoint, TrustedKeys, succeed
-from eai.audit.merkle import CompactRange
 from eai.audit.scan import Fault, Reason, scan
 from eai.audit.verification import Head, Report, Start, Verification
 from tests.factories.chains import (
@@ -25,6 +24,7 @@ from tests.factories.chains import (
     entry,
     head_of,
     placed,
+    start_after,
     verify,
 )
 
@@ -32,13 +32,7 @@ GOOD = chain(ALPHA, 40)
 FORGER = Ed25519PrivateKey.from_private_bytes(bytes(32))
 
 
-def start_after(stored: list[Stored], seq: int) -> Start:
-    tree = CompactRange()
-    tree.extend(each.hash for each in stored[:seq])
-    return Start(checkpoint(stored, seq), tree.stored)
-
-
-def resume(start: Start, rest: list[Stored], **options: object) -> Report:
+def resume(start: Start, rest: list[Stored]) -> Report:
     verification = Verification(ALPHA, TrustedKeys([KEY_RECORD]), start)
     verification.join(scan(ALPHA, blocks(rest)))
     return verification.finish(head_of(rest))
