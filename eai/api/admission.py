@@ -12,6 +12,7 @@ from eai.kernel.errors import RateLimited, Unauthenticated
 from eai.platform.metrics import AUTHENTICATION_FAILURES
 
 if TYPE_CHECKING:
+    from eai.audit.failures import FailureCounter
     from eai.identity.authentication import Authentication
 
 ALLOWANCE = "eai.allowance"
@@ -20,8 +21,11 @@ ALLOWANCE = "eai.allowance"
 class Admission:
     """Lets callers in. One per process; it keeps the counts of what was refused."""
 
-    def __init__(self, authentication: "Authentication", limit_of: LimitOf) -> None:
+    def __init__(
+        self, authentication: "Authentication", limit_of: LimitOf, counter: "FailureCounter"
+    ) -> None:
         self._authentication = authentication
+        self._counter = counter
         self._failures = FailedAttempts()
         self._limits = TenantLimits(limit_of)
 
@@ -34,7 +38,7 @@ class Admission:
         try:
             self._failures.admit(_client(request), credential)
         except RateLimited:
-            AUTHENTICATION_FAILURES.labels(reason="limited").inc()
+            self._note("limited")
             raise
         request.scope[CREDENTIAL] = credential
         return credential
@@ -66,13 +70,17 @@ class Admission:
 
     def refused(self, request: Request) -> None:
         """Count that the request's credential opened nothing."""
-        AUTHENTICATION_FAILURES.labels(reason="invalid").inc()
+        self._note("invalid")
         self._failures.failed(_client(request), request.scope[CREDENTIAL])
 
     def accepted(self, request: Request, subject: Subject) -> None:
         """Note who is asking."""
         request.scope[SUBJECT] = subject
         self._failures.succeeded(request.scope[CREDENTIAL], subject)
+
+    def _note(self, reason: str) -> None:
+        AUTHENTICATION_FAILURES.labels(reason=reason).inc()
+        self._counter.count(reason)
 
     async def _count(self, request: Request, subject: Subject) -> None:
         counted = await self._limits.count(subject)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
@@ -32,8 +32,11 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def create_app(platform: "Platform") -> FastAPI:
-    """The HTTP interface of `platform`, which the caller opens before and closes after."""
+def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) -> FastAPI:
+    """The HTTP interface of `platform`, which the caller opens before and closes after.
+
+    `routes` replace the product's own; tests of the plumbing bring theirs.
+    """
     http = platform.settings.http
     app = FastAPI(
         title="eai",
@@ -49,18 +52,14 @@ def create_app(platform: "Platform") -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.platform = platform
-    app.state.admission = Admission(platform.identity, _limit_of(platform))
+    app.state.admission = Admission(platform.identity, _limit_of(platform), platform.failures)
     app.state.idempotency = Idempotency(platform.database, platform.keyring)
     app.state.cursors = Cursors(platform.keyring.master.derive("cursors"))
-    mount(app)
-    return app
-
-
-def mount(app: FastAPI) -> None:
-    """Put all routes into `app` side by side: nested routers would be searched twice at each level."""
-    for router in routers():
+    # Side by side: nested routers would be searched twice at each level.
+    for router in routers() if routes is None else routes:
         app.router.routes.extend(router.routes)
     pages.mount(app)
+    return app
 
 
 def _cors(origins: Sequence[str]) -> list[Middleware]:

@@ -99,16 +99,26 @@ class Operation:
         subject = await admission.admit(request, self._requirement)
         refuse_nul(request.scope)
         read = await self._intake.read(request)
+        try:
+            return await self._run(read, subject)
+        finally:
+            await read.close()
+
+    async def _run(self, read: Request, subject: Subject) -> Response:
         key = key_of(read) if self._replay is not Replay.IGNORED else None
         if key is None:
             return await self._handler(read)
         slot = Slot(subject.tenant, subject.principal, self._name, key)
-        idempotency: Idempotency = request.app.state.idempotency
+        idempotency: Idempotency = read.app.state.idempotency
         return await idempotency.once(read, slot, self._replay, self._authorise_replay(read), self._handler)
 
     async def _read_and_run(self, request: Request) -> Response:
         refuse_nul(request.scope)
-        return await self._handler(await self._intake.read(request))
+        read = await self._intake.read(request)
+        try:
+            return await self._handler(read)
+        finally:
+            await read.close()
 
     async def _deferred(self, request: Request, admission: Admission, requirement: Requirement) -> Response:
         await admission.present_counted(request)
