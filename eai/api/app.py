@@ -14,6 +14,7 @@ from eai.api.admission import Admission
 from eai.api.entrance import Entrance
 from eai.api.handlers import HANDLERS
 from eai.api.idempotency import Idempotency
+from eai.api.openapi import TITLE
 from eai.api.rate_limits import LimitOf
 from eai.api.v1 import routers
 from eai.kernel.paging import Cursors
@@ -39,9 +40,8 @@ def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) 
     """
     http = platform.settings.http
     app = FastAPI(
-        title="eai",
+        title=TITLE,
         version=__version__,
-        description="Governed retrieval-augmented generation.",
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

@@ -1,13 +1,18 @@
 """What the OpenAPI document says beyond what FastAPI finds out by itself."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 
+from eai import __version__
 from eai.api.idempotency.records import Replay
 from eai.api.problems import MEDIA_TYPE
 from eai.api.requirement import Requirement
+
+TITLE = "eai"
+DESCRIPTION = "Governed retrieval-augmented generation: who may see what, decided, proven and recorded."
 
 PROBLEM_RESPONSE: dict[str, Any] = {
     "description": "Refused or failed; `error.code` says why.",
@@ -74,11 +79,9 @@ def operation_extra(requirement: Requirement | None, replay: Replay) -> dict[str
     return extra
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document of `app`."""
-    document = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes
-    )
+def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
+    """The OpenAPI document of `routes`."""
+    document = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes)
     components = document.setdefault("components", {})
     components["securitySchemes"] = _SCHEMES
     components.setdefault("schemas", {})["Problem"] = _PROBLEM

@@ -39,7 +39,7 @@ def mount(app: FastAPI) -> None:
 async def _openapi(request: Request) -> Response:
     app: FastAPI = request.app
     if app.openapi_schema is None:
-        app.openapi_schema = describe(app)
+        app.openapi_schema = describe(app.routes)
     return Response(orjson.dumps(app.openapi_schema), media_type="application/json")
 
 

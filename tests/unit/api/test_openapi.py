@@ -9,7 +9,6 @@ from eai.api.governed_route import GovernedRouter
 from eai.api.idempotency import Replay, replay
 from eai.api.openapi import describe
 from eai.api.requirement import authenticated, require
-from tests.fakes.platform import Plumbing
 
 Either = Annotated[Subject, Depends(require(Scope.KB_READ, Scope.MODELS_ADMIN, any_of=True))]
 Anybody = Annotated[Subject, Depends(authenticated())]
@@ -41,7 +40,7 @@ async def public() -> str:
 
 
 def test_each_operation_says_what_opens_it() -> None:
-    paths = describe(Plumbing(router).app)["paths"]
+    paths = describe(router.routes)["paths"]
     create, search = paths["/v1/things"]["post"], paths["/v1/things/search"]["post"]
     public = paths["/v1/public"]["get"]
     assert create["security"] == search["security"] == [{"bearer": []}, {"apiKey": []}]
@@ -54,20 +53,20 @@ def test_each_operation_says_what_opens_it() -> None:
 
 
 def test_operations_are_named_after_their_endpoints() -> None:
-    paths = describe(Plumbing(router).app)["paths"]
+    paths = describe(router.routes)["paths"]
     assert paths["/v1/things"]["post"]["operationId"] == "create_thing"
     assert paths["/v1/things"]["post"]["description"] == "Make a thing."
 
 
 def test_only_operations_that_keep_answers_take_an_idempotency_key() -> None:
-    paths = describe(Plumbing(router).app)["paths"]
+    paths = describe(router.routes)["paths"]
     names = [parameter["name"] for parameter in paths["/v1/things"]["post"]["parameters"]]
     assert names == ["Idempotency-Key"]
     assert "parameters" not in paths["/v1/things/search"]["post"]
 
 
 def test_every_refusal_is_described_as_a_problem() -> None:
-    document = describe(Plumbing(router).app)
+    document = describe(router.routes)
     responses = document["paths"]["/v1/things"]["post"]["responses"]
     assert set(responses) == {"201", "default"}
     assert responses["default"]["content"]["application/problem+json"]["schema"] == {

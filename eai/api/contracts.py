@@ -1,0 +1,61 @@
+"""What is promised to clients, written from the code: `python -m eai.api.contracts`.
+
+With `--check` nothing is written, and the exit code tells whether anything is out of date.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from eai.api.error_reference import ReferenceFault, contract_of, error_codes, page_of
+from eai.api.openapi import describe
+from eai.api.v1 import routers
+from eai.audit.actions import AuditAction
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def contracts() -> Mapping[Path, str]:
+    """Every generated file and what it must hold. Raises ReferenceFault."""
+    codes = error_codes()
+    routes = [route for router in routers() for route in router.routes]
+    promised = ROOT / "contracts" / "v1"
+    return {
+        promised / "errors.json": contract_of(codes),
+        promised / "openapi.json": _json(describe(routes)),
+        promised / "audit-events.json": _json({"actions": sorted(AuditAction)}),
+        ROOT / "docs" / "reference" / "errors.md": page_of(codes),
+    }
+
+
+def outdated() -> Mapping[Path, str]:
+    """The files that differ from what the code says, and what they must hold."""
+    return {path: text for path, text in contracts().items() if _held(path) != text}
+
+
+def _held(path: Path) -> str | None:
+    return path.read_text("utf-8") if path.exists() else None
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write what is out of date, or only name it."""
+    try:
+        changes = outdated()
+    except ReferenceFault as fault:
+        print(fault, file=sys.stderr)  # noqa: T201 - a command line tool
+        return 1
+    for path, text in changes.items():
+        print(path.relative_to(ROOT))  # noqa: T201
+        if "--check" not in arguments:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+    return 1 if changes and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
