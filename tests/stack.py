@@ -5,7 +5,7 @@ import base64
 import secrets
 import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,11 @@ class Caller(httpx2.AsyncClient):
     def __init__(self, base_url: str, key: str | None, **headers: str) -> None:
         credentials = {} if key is None else {"authorization": f"Bearer {key}"}
         super().__init__(
-            base_url=base_url, headers=credentials | headers, trust_env=False, timeout=60, follow_redirects=False
+            base_url=base_url,
+            headers=credentials | headers,
+            trust_env=False,
+            timeout=60,
+            follow_redirects=False,
         )
         self.key = key
 
@@ -120,10 +124,13 @@ class Stack:
     platform: Platform
     engine: Engine
     operator: Caller
+    callers: AsyncExitStack
 
     def caller(self, key: str | None, **headers: str) -> Caller:
-        """A client with this key."""
-        return Caller(self.url, key, **headers)
+        """A client with this key, closed with the stack."""
+        made = Caller(self.url, key, **headers)
+        self.callers.push_async_callback(made.aclose)
+        return made
 
     async def company(self) -> Company:
         """A fresh tenant."""
@@ -156,10 +163,12 @@ async def running_stack(
         build(chosen, models=models, vectors=vectors) as platform,
         _serving(platform) as url,
         _working(platform),
+        AsyncExitStack() as callers,
     ):
         keys = await first_start(platform)
         assert keys is not None
-        yield Stack(url, platform, engine, Caller(url, keys.operator.text))
+        operator = await callers.enter_async_context(Caller(url, keys.operator.text))
+        yield Stack(url, platform, engine, operator, callers)
 
 
 @asynccontextmanager
@@ -174,9 +183,10 @@ async def _serving(platform: Platform) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(create_app(platform), log_config=None, lifespan="off", ws="none")
     server = uvicorn.Server(config)
-    server.capture_signals = _no_signals  # type: ignore[method-assign]
+    server.capture_signals = nullcontext  # type: ignore[method-assign]
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started:
+        assert not task.done(), task.exception()
         await asyncio.sleep(0.005)
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     server.should_exit = True
@@ -191,8 +201,3 @@ async def _working(platform: Platform) -> AsyncIterator[None]:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-
-
-@asynccontextmanager
-async def _no_signals() -> AsyncIterator[None]:
-    yield
