@@ -101,12 +101,14 @@ class ApiKeys:
         key: ApiKeyId,
         rotation: Rotation,
         *,
+        rotation_id: UUID,
         revision: int | None = None,
     ) -> ApiKeyWithSecret:
         """Give the key a fresh secret; the old one opens until its grace is over.
 
-        A key may always rotate itself; for any other the rules of minting hold. Raises NotFound,
-        PreconditionFailed, KeyNotLive and what `create` raises for them.
+        The same `rotation_id` again is the same rotation with another secret. A key may always rotate
+        itself; for any other the rules of minting hold. Raises NotFound, PreconditionFailed, KeyNotLive
+        and what `create` raises for them.
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)
@@ -117,7 +119,8 @@ class ApiKeys:
             await _require_within_own(rows, subject, owner, scopes, clearance)
         if row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= await rows.now()):
             raise KeyNotLive
-        row, credential = await self._issuing.rotate(rows, row, timedelta(seconds=rotation.grace_seconds))
+        grace = timedelta(seconds=rotation.grace_seconds)
+        row, credential = await self._issuing.rotate(rows, row, grace, rotation_id)
         facts: dict[str, Canonical] = {"grace_seconds": rotation.grace_seconds}
         await self._record(session, subject, AuditAction.API_KEY_ROTATE, row, facts)
         return _with_secret(row, credential)

@@ -1,6 +1,7 @@
 """How a key's row comes to be, and how an answer that was lost on its way is given once more."""
 
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from eai.access.classification import Classification
@@ -68,14 +69,21 @@ class Issuing:
         await rows.change(key, key_id=credential.key_id, secret_mac=self._peppers.seal(credential))
         return credential
 
-    async def rotate(self, rows: ApiKeyRows, row: ApiKey, grace: timedelta) -> tuple[ApiKey, Credential]:
-        """A fresh secret; the old one opens until `grace` is over, any older one no more."""
+    async def rotate(
+        self, rows: ApiKeyRows, row: ApiKey, grace: timedelta, rotation: UUID
+    ) -> tuple[ApiKey, Credential]:
+        """A fresh secret; the old one opens until `grace` is over, any older one no more.
+
+        The same `rotation` again replaces the secret whose answer was lost and leaves the old one its
+        grace: whoever repeats the request has nothing else to go by.
+        """
         made = Credential.renew(row.key_id)
-        keeps_old = grace > timedelta(0)
-        changed = await rows.change(
-            row.id,
-            secret_mac=self._peppers.seal(made),
-            previous_mac=row.secret_mac if keeps_old else None,
-            previous_expires_at=await rows.now() + grace if keeps_old else None,
-        )
-        return changed, made
+        changes: dict[str, Any] = {"secret_mac": self._peppers.seal(made)}
+        if row.last_rotation != rotation:
+            keeps_old = grace > timedelta(0)
+            changes |= {
+                "previous_mac": row.secret_mac if keeps_old else None,
+                "previous_expires_at": await rows.now() + grace if keeps_old else None,
+                "last_rotation": rotation,
+            }
+        return await rows.change(row.id, **changes), made

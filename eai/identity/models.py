@@ -50,7 +50,10 @@ class GroupMember(Row):
 
 
 class ApiKey(RevisedRow):
-    """A credential. `key_id` is the public half of what the holder sends; the secret is not here."""
+    """A credential. `key_id` is the public half of what the holder sends; the secret is not here.
+
+    `last_rotation` tells a repeated rotation from a new one.
+    """
 
     __tablename__ = "api_keys"
 
@@ -62,5 +65,6 @@ class ApiKey(RevisedRow):
     secret_mac: Mapped[bytes] = mapped_column(LargeBinary)
     previous_mac: Mapped[bytes | None] = mapped_column(LargeBinary)
     previous_expires_at: Mapped[datetime | None]
+    last_rotation: Mapped[UUID | None]
     expires_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]

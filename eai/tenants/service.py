@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.kernel.errors import NotFound
 from eai.kernel.ids import PLATFORM_TENANT, TenantId
 from eai.kernel.paging import Page, PageRequest
 from eai.platform.database import Database
@@ -35,17 +36,20 @@ class Tenants:
         """The tenant that `session` is bound to. Raises NotFound."""
         return _shown(await TenantRows(session, tenant).get())
 
+    async def one(self, tenant: TenantId) -> TenantOut:
+        """Any tenant but the platform's own, under a binding of its own. Raises NotFound."""
+        if tenant == PLATFORM_TENANT:
+            raise NotFound
+        async with self._database.transaction(tenant) as session:
+            return await self.get(session, tenant)
+
     async def page(self, request: PageRequest) -> Page[TenantOut]:
         """Every tenant but the platform's own, the oldest first; the key is the tenant's id."""
         ids = [tenant for tenant in await list_tenant_ids(self._database) if tenant != PLATFORM_TENANT]
         rest = _after(ids, request.after)
-        shown = [await self._one(tenant) for tenant in rest[: request.limit]]
+        shown = [await self.one(tenant) for tenant in rest[: request.limit]]
         has_more = len(rest) > request.limit
         return Page(shown, (str(shown[-1].id),) if has_more else None)
-
-    async def _one(self, tenant: TenantId) -> TenantOut:
-        async with self._database.transaction(tenant) as session:
-            return await self.get(session, tenant)
 
 
 def _after(ids: Sequence[TenantId], key: tuple[str, ...] | None) -> Sequence[TenantId]:

@@ -4,7 +4,22 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from eai.api.v1 import audit, documents, health, ingestion, knowledge_bases, models, query, receipts
+from eai.api.v1 import (
+    api_keys,
+    audit,
+    documents,
+    groups,
+    health,
+    ingestion,
+    knowledge_bases,
+    me,
+    models,
+    principals,
+    query,
+    receipts,
+    settings,
+    tenants,
+)
 
 
 def routers() -> Sequence[APIRouter]:
@@ -18,4 +33,10 @@ def routers() -> Sequence[APIRouter]:
         receipts.router,
         models.router,
         audit.router,
+        tenants.router,
+        principals.router,
+        groups.router,
+        api_keys.router,
+        me.router,
+        settings.router,
     )

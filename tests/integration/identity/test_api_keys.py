@@ -1,7 +1,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -27,10 +27,16 @@ Actions = Callable[[TenantId], Awaitable[list[str]]]
 Run = Callable[..., Awaitable[list[Any]]]
 
 
-async def _rotate(identity: Identity, by: Person, key: Any, grace_seconds: int = 60) -> ApiKeyWithSecret:
+async def _rotate(
+    identity: Identity, by: Person, key: Any, *, rotation_id: UUID | None = None
+) -> ApiKeyWithSecret:
     async with identity.database.transaction(by.subject.tenant) as session:
         return await identity.api_keys.rotate(
-            session, by.subject, ApiKeyId(key), Rotation(grace_seconds=grace_seconds)
+            session,
+            by.subject,
+            ApiKeyId(key),
+            Rotation(grace_seconds=60),
+            rotation_id=rotation_id or uuid4(),
         )
 
 
@@ -212,10 +218,22 @@ async def test_a_second_rotation_ends_the_first_secret(identity: Identity, admin
     await identity.signed_in(third.api_key)
 
 
+async def test_a_repeated_rotation_leaves_the_old_secret_its_grace(identity: Identity, admin: Person) -> None:
+    first, rotation = await identity.key(admin), uuid4()
+    lost, received = [await _rotate(identity, admin, first.id, rotation_id=rotation) for _ in range(2)]
+    with pytest.raises(Unauthenticated):
+        await identity.signed_in(lost.api_key)
+    await identity.signed_in(first.api_key)
+    await identity.signed_in(received.api_key)
+    assert received.old_secret_expires_at == lost.old_secret_expires_at
+
+
 async def test_the_default_grace_is_a_day(identity: Identity, admin: Person, run: Run) -> None:
     made = await identity.key(admin)
     async with identity.database.transaction(admin.subject.tenant) as session:
-        rotated = await identity.api_keys.rotate(session, admin.subject, ApiKeyId(made.id), Rotation())
+        rotated = await identity.api_keys.rotate(
+            session, admin.subject, ApiKeyId(made.id), Rotation(), rotation_id=uuid4()
+        )
     assert rotated.old_secret_expires_at is not None
     assert rotated.old_secret_expires_at - rotated.updated_at == timedelta(hours=24)
 

@@ -1,5 +1,6 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -113,7 +114,7 @@ async def test_both_secrets_of_a_rotated_key_open_until_the_old_ones_deadline(
 ) -> None:
     async with identity.database.transaction(admin.subject.tenant) as session:
         rotated = await identity.api_keys.rotate(
-            session, admin.subject, admin.subject.api_key, Rotation(grace_seconds=60)
+            session, admin.subject, admin.subject.api_key, Rotation(grace_seconds=60), rotation_id=uuid4()
         )
     assert rotated.id == admin.subject.api_key
     assert not await _is_refused(identity, admin.api_key)
@@ -130,7 +131,7 @@ async def test_both_secrets_of_a_rotated_key_open_until_the_old_ones_deadline(
 async def test_without_grace_the_old_secret_ends_with_the_rotation(identity: Identity, admin: Person) -> None:
     async with identity.database.transaction(admin.subject.tenant) as session:
         rotated = await identity.api_keys.rotate(
-            session, admin.subject, admin.subject.api_key, Rotation(grace_seconds=0)
+            session, admin.subject, admin.subject.api_key, Rotation(grace_seconds=0), rotation_id=uuid4()
         )
     assert await _is_refused(identity, admin.api_key)
     assert not await _is_refused(identity, rotated.api_key)
@@ -139,7 +140,9 @@ async def test_without_grace_the_old_secret_ends_with_the_rotation(identity: Ide
 async def test_revoking_a_key_ends_both_secrets(identity: Identity, admin: Person) -> None:
     first = await identity.key(admin)
     async with identity.database.transaction(admin.subject.tenant) as session:
-        second = await identity.api_keys.rotate(session, admin.subject, ApiKeyId(first.id), Rotation())
+        second = await identity.api_keys.rotate(
+            session, admin.subject, ApiKeyId(first.id), Rotation(), rotation_id=uuid4()
+        )
     async with identity.database.transaction(admin.subject.tenant) as session:
         await identity.api_keys.revoke(session, admin.subject, ApiKeyId(first.id))
     assert await _is_refused(identity, first.api_key)

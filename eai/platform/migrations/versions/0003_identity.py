@@ -76,6 +76,7 @@ def _api_keys() -> None:
             secret_mac          bytea NOT NULL,
             previous_mac        bytea,
             previous_expires_at timestamptz,
+            last_rotation       uuid,
             expires_at          timestamptz,
             revoked_at          timestamptz,
             revision            integer NOT NULL DEFAULT 1,
