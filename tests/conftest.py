@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import psycopg
@@ -23,6 +24,9 @@ from eai.integrations.postgres import EmbeddedPostgres
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 from eai.platform.migrate import migrate
+
+if TYPE_CHECKING:
+    from tests.stack import Company, Stack
 
 _RUN = "EAI_TEST_POSTGRES"
 _started = pytest.StashKey[tuple[EmbeddedPostgres, Path]]()
@@ -92,6 +96,24 @@ async def tenant(database: Database) -> TenantId:
 async def other_tenant(database: Database) -> TenantId:
     """A second one, for everything that must not cross."""
     return await create_tenant(database)
+
+
+@pytest.fixture(scope="session")
+async def stack(
+    database_urls: DatabaseUrls, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator["Stack"]:
+    """The running product, once per test process."""
+    # The web framework and the models are not for tests that need neither.
+    from tests.stack import running_stack, settings  # noqa: PLC0415
+
+    async with running_stack(settings(database_urls.app, tmp_path_factory.mktemp("home"))) as running:
+        yield running
+
+
+@pytest.fixture
+async def company(stack: "Stack") -> "Company":
+    """A fresh tenant over HTTP, with its administrator."""
+    return await stack.company()
 
 
 async def create_tenant(database: Database) -> TenantId:
