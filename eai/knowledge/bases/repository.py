@@ -183,4 +183,4 @@ class BaseRows:
         return {base: Counts(documents.get(base, 0), chunks.get(base, 0)) for base in counted}
 
     async def _grouped(self, statement: Select[UUID, int]) -> dict[UUID, int]:
-        return dict((await self._session.execute(statement)).tuples().all())
+        return dict((await self._session.execute(statement)).all())

@@ -158,7 +158,7 @@ class ChunkRows:
             .where(Chunk.generation == generation, counted)
             .group_by(Chunk.document_id)
         )
-        return dict(rows.tuples().all())
+        return dict(rows.all())
 
     async def delete_of_version(self, document: DocumentId, version: VersionId) -> int:
         """Remove the chunks of one version; tells how many."""

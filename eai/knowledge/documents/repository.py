@@ -112,7 +112,7 @@ class DocumentRows:
             .where(KnowledgeDocument.source_connector == connector, KnowledgeDocument.external_id.is_(None))
             .order_by(KnowledgeDocument.created_at, KnowledgeDocument.id)
         )
-        return [(document, VersionId(v)) for document, v in (await self._session.execute(statement)).tuples()]
+        return [(document, VersionId(v)) for document, v in (await self._session.execute(statement))]
 
     async def lock_content(self, connector: str, source_hash: bytes) -> None:
         """Make others who bring the same text into this base and source wait for this transaction."""
@@ -170,6 +170,7 @@ class DocumentRows:
                 DocumentRetrievals.retrieval_count,
                 DocumentRetrievals.last_retrieved_at,
             )
+            .select_from(KnowledgeDocument)
             .join(newest, (newest.tenant_id == KnowledgeDocument.tenant_id) & (newest.id == _newest_id()))
             .outerjoin(
                 serving,
