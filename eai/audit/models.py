@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Text
+from sqlalchemy import BigInteger, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from eai.platform.schema import Row
@@ -15,7 +15,7 @@ class AuditEvent(Row):
     __tablename__ = "audit_events"
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
-    seq: Mapped[int] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     occurred_at: Mapped[datetime]
     action: Mapped[str]
     decision: Mapped[str]
@@ -32,7 +32,7 @@ class AuditHead(Row):
     __tablename__ = "audit_heads"
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
-    seq: Mapped[int]
+    seq: Mapped[int] = mapped_column(BigInteger)
     hash: Mapped[bytes]
 
 
@@ -42,7 +42,7 @@ class AuditDetail(Row):
     __tablename__ = "audit_details"
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
-    seq: Mapped[int] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     subject: Mapped[UUID]
     key_id: Mapped[UUID]
     sealed: Mapped[bytes]
@@ -66,7 +66,7 @@ class AuditCheckpoint(Row):
     __tablename__ = "audit_checkpoints"
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
-    seq: Mapped[int] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     root: Mapped[bytes]
     frontier: Mapped[bytes]
     issued_at: Mapped[datetime]

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import DateTime, MetaData, func
+from sqlalchemy import DateTime, MetaData, Text, func
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 SCHEMA = "eai"
@@ -16,7 +16,7 @@ class Row(DeclarativeBase):
     """A table in schema `eai`. Only tables that belong to no tenant derive from it directly."""
 
     metadata = MetaData(schema=SCHEMA)
-    type_annotation_map = {datetime: DateTime(timezone=True)}  # noqa: RUF012 - read by SQLAlchemy
+    type_annotation_map = {datetime: DateTime(timezone=True), str: Text()}  # noqa: RUF012 - SQLAlchemy reads it
 
 
 class TenantRow(Row):
