@@ -153,7 +153,7 @@ def _compose(settings: Settings, database: Database, vectors: Vectors, models: M
         checkpointing=Checkpointing(database, signing, anchor, clock, cadence),
         failures=FailureCounter(audit, clock),
         identity=Authentication(database, peppers),
-        onboarding=Onboarding(database, tenants, issuing, audit),
+        onboarding=Onboarding(database, tenants, issuing, audit, warns_of_conflicts=settings.is_production),
         tenants=tenants,
         tenant_settings=TenantSettings(audit),
         principals=Principals(audit, warns_of_conflicts=settings.is_production),

@@ -7,17 +7,6 @@ from eai.access.scopes import Role, Scope, scopes_of
 from eai.access.subject import Subject
 from eai.identity.errors import ClearanceExceeded, ScopeExceedsOwn
 
-# Duties that one person should not hold together: who is watched does not watch, and who submits
-# documents does not release them from quarantine.
-CONFLICTING_DUTIES: tuple[tuple[Role, Role], ...] = (
-    (Role.AUDITOR, Role.TENANT_ADMIN),
-    (Role.AUDITOR, Role.SECURITY_OFFICER),
-    (Role.AUDITOR, Role.DATA_STEWARD),
-    (Role.DATA_STEWARD, Role.KB_MANAGER),
-    (Role.DATA_STEWARD, Role.INGESTOR),
-    (Role.SECURITY_OFFICER, Role.TENANT_ADMIN),
-)
-
 
 def require_scopes(subject: Subject, wanted: Iterable[Scope]) -> None:
     """Raise ScopeExceedsOwn unless `subject` holds every wanted scope itself."""
@@ -59,9 +48,3 @@ def key_clearance(principal: Classification, narrowed: Classification | None) ->
     if narrowed is not None and narrowed.exceeds(principal):
         raise ClearanceExceeded(clearance=principal.value)
     return lowest(principal, narrowed)
-
-
-def conflicting_duties(roles: Iterable[Role]) -> tuple[tuple[Role, Role], ...]:
-    """The pairs among `roles` that one principal should not hold together."""
-    held = frozenset(roles)
-    return tuple(pair for pair in CONFLICTING_DUTIES if held.issuperset(pair))

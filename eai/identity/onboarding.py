@@ -12,6 +12,7 @@ from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.identity.credentials import Credential
+from eai.identity.duties import warn_of_conflicting_duties
 from eai.identity.issuing import Issuing
 from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.identity.schemas import TenantWithKey
@@ -83,9 +84,21 @@ def _operator() -> _Founder:
 
 
 class Onboarding:
-    """Creates tenants, each in a transaction bound to it."""
+    """Creates tenants, each in a transaction bound to it.
 
-    def __init__(self, database: Database, tenants: Tenants, issuing: Issuing, audit: Audit) -> None:
+    `warns_of_conflicts` logs `sod_conflict` for a first administrator, who holds every duty.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        tenants: Tenants,
+        issuing: Issuing,
+        audit: Audit,
+        *,
+        warns_of_conflicts: bool,
+    ) -> None:
+        self._warns_of_conflicts = warns_of_conflicts
         self._database = database
         self._tenants = tenants
         self._issuing = issuing
@@ -150,6 +163,8 @@ class Onboarding:
             is_bootstrap=founder.is_bootstrap,
             created_by=creator,
         )
+        if self._warns_of_conflicts:
+            warn_of_conflicting_duties(founder.principal, founder.roles)
         keys = ApiKeyRows(session, founder.tenant)
         issued = await self._issuing.issue(
             keys, founder.key, founder.principal, created_by=creator, credential=credential, name="first key"

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-import structlog
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,8 +13,9 @@ from eai.access.subject import PrincipalKind, Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.identity.duties import warn_of_conflicting_duties
 from eai.identity.errors import PrincipalUnknown, WouldLockOut
-from eai.identity.grants import conflicting_duties, require_clearance_change, require_role_change
+from eai.identity.grants import require_clearance_change, require_role_change
 from eai.identity.listing import next_key
 from eai.identity.models import Principal
 from eai.identity.repository import GroupRows, Memberships, PrincipalRows
@@ -24,8 +24,6 @@ from eai.kernel.errors import NotFound
 from eai.kernel.ids import PrincipalId, TenantId
 from eai.kernel.paging import Page, PageRequest
 from eai.tenants.repository import TenantRows
-
-_log = structlog.get_logger(__name__)
 
 
 class Principals:
@@ -61,7 +59,8 @@ class Principals:
         if row is None:
             return await self._created_before(session, subject, principal)
         await Memberships(session, subject.tenant).set_groups(principal, new.groups)
-        self._warn(row)
+        if self._warns_of_conflicts:
+            warn_of_conflicting_duties(row.id, map(Role, row.roles))
         await self._record(
             session, subject, AuditAction.PRINCIPAL_CREATE, row, new.model_dump(mode="json", exclude={"name"})
         )
@@ -97,21 +96,22 @@ class Principals:
         rows = PrincipalRows(session, subject.tenant)
         old = await rows.hold(principal, revision=revision)
         _require_grantable(subject, old, patch)
-        await _require_groups(session, subject.tenant, patch.groups)
+        await _require_groups(session, subject.tenant, patch.groups or ())
         if _loses_administration(old, patch):
             await _require_another_administrator(session, subject.tenant, principal)
         row = await rows.change(principal, **_changes(patch))
         memberships = Memberships(session, subject.tenant)
-        if "groups" in patch.model_fields_set:
+        if patch.groups is not None:
             await memberships.set_groups(principal, patch.groups)
         groups = await memberships.groups_of([principal])
-        self._warn(row)
+        if self._warns_of_conflicts:
+            warn_of_conflicting_duties(row.id, map(Role, row.roles))
         await self._record(
             session,
             subject,
             AuditAction.PRINCIPAL_UPDATE,
             row,
-            patch.model_dump(mode="json", exclude={"name"}, exclude_unset=True),
+            patch.model_dump(mode="json", exclude={"name"}, exclude_none=True),
         )
         return _shown(row, groups.get(principal, ()))
 
@@ -145,12 +145,6 @@ class Principals:
         if row.created_by != subject.principal:
             raise NotFound
         return await self.get(session, subject, principal)
-
-    def _warn(self, row: Principal) -> None:
-        if not self._warns_of_conflicts:
-            return
-        for one, other in conflicting_duties(map(Role, row.roles)):
-            _log.warning("sod_conflict", principal=str(row.id), roles=[one.value, other.value])
 
     async def _record(
         self,
@@ -186,9 +180,9 @@ async def _require_another_administrator(session: AsyncSession, tenant: TenantId
 
 
 def _require_grantable(subject: Subject, old: Principal, patch: PrincipalPatch) -> None:
-    if "roles" in patch.model_fields_set:
+    if patch.roles is not None:
         require_role_change(subject, map(Role, old.roles), patch.roles)
-    if "clearance" in patch.model_fields_set:
+    if patch.clearance is not None:
         require_clearance_change(subject, LEVELS[old.clearance], patch.clearance)
 
 
@@ -197,21 +191,22 @@ def _administers(row: Principal) -> bool:
 
 
 def _loses_administration(old: Principal, patch: PrincipalPatch) -> bool:
-    is_stripped = "roles" in patch.model_fields_set and Scope.TENANT_ADMIN not in scopes_of(patch.roles)
-    return _administers(old) and (is_stripped or patch.suspended)
+    is_stripped = patch.roles is not None and Scope.TENANT_ADMIN not in scopes_of(patch.roles)
+    return _administers(old) and (is_stripped or patch.suspended is True)
 
 
 def _changes(patch: PrincipalPatch) -> dict[str, Any]:
-    changes: dict[str, Any] = {
-        "name": patch.name,
-        "clearance": patch.clearance.rank,
-        "roles": _distinct(patch.roles),
-        "suspended": func.coalesce(Principal.suspended_at, func.now()) if patch.suspended else None,
-    }
-    named = {field: changes[field] for field in patch.model_fields_set & changes.keys()}
-    if "suspended" in named:
-        named["suspended_at"] = named.pop("suspended")
-    return named
+    changes: dict[str, Any] = {}
+    if patch.name is not None:
+        changes["name"] = patch.name
+    if patch.clearance is not None:
+        changes["clearance"] = patch.clearance.rank
+    if patch.roles is not None:
+        changes["roles"] = _distinct(patch.roles)
+    if patch.suspended is not None:
+        since = func.coalesce(Principal.suspended_at, func.now())
+        changes["suspended_at"] = since if patch.suspended else None
+    return changes
 
 
 def _distinct(roles: Iterable[Role]) -> list[str]:

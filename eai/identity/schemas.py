@@ -5,6 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic_core import PydanticKnownError
 
 from eai.access.classification import Classification
 from eai.access.scopes import Role, Scope
@@ -24,7 +25,7 @@ _LAST_EXPIRY = datetime(9998, 1, 1, tzinfo=UTC)
 
 def _tellable(instant: datetime) -> datetime:
     if instant > _LAST_EXPIRY:
-        raise ValueError("is too far away")
+        raise PydanticKnownError("less_than_equal", {"le": _LAST_EXPIRY.isoformat()})
     return instant
 
 
@@ -46,13 +47,13 @@ class NewPrincipal(Schema):
 
 
 class PrincipalPatch(Schema):
-    """What to change; what is not named stays. `suspended` stops every credential at once."""
+    """What to change; what is not named, or null, stays. `suspended` stops every credential at once."""
 
-    name: Name = ""
-    clearance: Classification = Classification.INTERNAL
-    roles: Roles = ()
-    groups: Groups = ()
-    suspended: bool = False
+    name: Name | None = None
+    clearance: Classification | None = None
+    roles: Roles | None = None
+    groups: Groups | None = None
+    suspended: Annotated[bool, Field(strict=True)] | None = None
 
 
 class PrincipalOut(Schema):

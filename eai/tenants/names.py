@@ -18,20 +18,25 @@ _REFUSED_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u206
 }
 
 
-def clean_name(text: str) -> str:
+def clean_name(text: str, *, limit: int = MAX_NAME_LENGTH) -> str:
     """`text` in NFC without surrounding space. Refuses characters that deceive whoever reads it."""
-    name = nfc(text).strip()
+    # NFC may shorten a text, so the limit is for its result; a megabyte is not worth the attempt.
+    name = nfc(text).strip() if len(text) <= 10 * limit else text
     if not name:
         raise PydanticKnownError("string_too_short", {"min_length": 1})
-    if len(name) > MAX_NAME_LENGTH:
-        raise PydanticKnownError("string_too_long", {"max_length": MAX_NAME_LENGTH})
+    if len(name) > limit:
+        raise PydanticKnownError("string_too_long", {"max_length": limit})
     if any(unicodedata.category(c) in _REFUSED_CATEGORIES or c in _REFUSED_CHARACTERS for c in name):
         raise PydanticCustomError("control_characters", "String should not hold control characters")
     return name
 
 
-# The outer bound keeps a megabyte of text away from normalisation; NFC may shorten what is under it.
-Name = Annotated[str, Field(max_length=4 * MAX_NAME_LENGTH), AfterValidator(clean_name)]
+Name = Annotated[
+    str,
+    AfterValidator(clean_name),
+    Field(json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_LENGTH}),
+]
+"""What people call a thing."""
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$", max_length=63)]
 """What names a tenant in addresses: ASCII letters, digits and inner hyphens."""

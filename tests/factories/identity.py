@@ -78,7 +78,7 @@ class Identity:
             authentication=Authentication(database, peppers),
             tenants=tenants,
             settings=TenantSettings(audit),
-            onboarding=Onboarding(database, tenants, issuing, audit),
+            onboarding=Onboarding(database, tenants, issuing, audit, warns_of_conflicts=warns_of_conflicts),
             principals=Principals(audit, warns_of_conflicts=warns_of_conflicts),
             groups=Groups(audit),
             api_keys=ApiKeys(audit, issuing),

@@ -243,6 +243,13 @@ async def test_who_holds_a_scope_is_asked_of_the_living(identity: Identity, admi
         assert is_held is not suspended
 
 
+async def test_production_warns_of_a_first_administrator(identity: Identity) -> None:
+    with capture_logs() as logs:
+        await Identity.over(identity.database, warns_of_conflicts=True).administrator()
+        await identity.administrator()
+    assert [entry["event"] for entry in logs] == ["sod_conflict"]
+
+
 async def test_production_warns_when_duties_meet(identity: Identity, admin: Person) -> None:
     watchful = Identity.over(identity.database, warns_of_conflicts=True)
     with capture_logs() as logs:
@@ -254,6 +261,6 @@ async def test_production_warns_when_duties_meet(identity: Identity, admin: Pers
             "event": "sod_conflict",
             "log_level": "warning",
             "principal": str(made.id),
-            "roles": ["data_steward", "ingestor"],
+            "duties": ["data_steward+ingestor"],
         }
     ]

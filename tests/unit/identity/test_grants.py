@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from eai.access.classification import Classification
 from eai.access.scopes import BOOTSTRAP_ADMINISTRATOR_ROLES, Role, Scope, scopes_of
 from eai.access.subject import PrincipalKind, Subject
+from eai.identity.duties import conflicting_duties
 from eai.identity.errors import ClearanceExceeded, ScopeExceedsOwn
 from eai.identity.grants import (
-    conflicting_duties,
     key_clearance,
     key_scopes,
     require_clearance_change,
