@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from eai.platform.roles import OWNER, create_roles
+from eai.platform.roles import create_roles
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -34,7 +34,7 @@ def _upgrade(admin_url: str) -> None:
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('eai.migrations'))"))
-            connection.execute(text(f"SET LOCAL ROLE {OWNER}"))
+            connection.execute(text("SET LOCAL ROLE eai_owner"))
             connection.execute(text("SET LOCAL search_path = eai"))
             config = Config()
             config.set_main_option("script_location", str(MIGRATIONS))
