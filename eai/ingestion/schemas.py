@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from eai.access.classification import Classification
 from eai.gateway.schemas import Labels
 from eai.kernel.canonical import nfc
+from eai.knowledge.documents.schemas import Metadata, ReaderList, Title
 
 
 def _printable(text: str) -> str:
@@ -24,12 +25,7 @@ def _storable(text: str) -> str:
 
 
 Line = Annotated[str, AfterValidator(_storable), AfterValidator(_printable)]
-Title = Annotated[
-    Line, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000), AfterValidator(_printable)
-]
 HttpsUri = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https://[^\s\x00-\x1f]+$")]
-Scalar = Annotated[Line, StringConstraints(max_length=1000)] | bool | int | float
-MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[\w.-]+$")]
 
 
 class DocumentFields(BaseModel):
@@ -41,9 +37,9 @@ class DocumentFields(BaseModel):
     external_id: Annotated[Line, StringConstraints(min_length=1, max_length=255)] | None = None
     source_uri: HttpsUri | None = None
     classification: Classification | None = None
-    readers: Annotated[list[str], Field(max_length=1000)] | None = None
+    readers: ReaderList | None = None
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")] | None = None
-    metadata: Annotated[dict[MetadataKey, Scalar], Field(max_length=50)] = {}
+    metadata: Metadata = {}
     labels: Labels = Labels()
 
 

@@ -2,23 +2,22 @@
 
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import orjson
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from eai.access.classification import Classification
-from eai.kernel.canonical import nfc
 from eai.knowledge.bases.schemas import Reason, Reference
 from eai.knowledge.documents.drafts import SpanRights
+from eai.tenants.names import clean_name
 from eai.tenants.schemas import Schema
 
 MAX_TITLE_LENGTH = 1_000
 MAX_READERS = 500
 MAX_SPANS = 1_000
-MAX_METADATA_BYTES = 16_384
 
 
 class DocumentStatus(StrEnum):
@@ -32,21 +31,15 @@ class DocumentStatus(StrEnum):
     FAILED = "failed"
 
 
-def _clean_title(text: str) -> str:
-    title = " ".join(nfc(text).split())
-    if not title:
-        raise ValueError("is empty")
-    return title
-
-
-def _bounded(metadata: dict[str, Any]) -> dict[str, Any]:
-    if len(orjson.dumps(metadata)) > MAX_METADATA_BYTES:
-        raise ValueError(f"is larger than {MAX_METADATA_BYTES} bytes as JSON")
-    return metadata
-
-
-Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH), AfterValidator(_clean_title)]
-Metadata = Annotated[dict[Annotated[str, Field(max_length=200)], Any], AfterValidator(_bounded)]
+Title = Annotated[
+    str,
+    AfterValidator(partial(clean_name, limit=MAX_TITLE_LENGTH)),
+    Field(json_schema_extra={"minLength": 1, "maxLength": MAX_TITLE_LENGTH}),
+]
+MetadataKey = Annotated[str, StringConstraints(max_length=64, pattern=r"^[\w.-]+$")]
+MetadataValue = Annotated[str, Field(max_length=1_000)] | bool | int | float
+Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=50)]
+"""Flat, so that a query can filter by it."""
 ReaderList = Annotated[list[Reference], Field(max_length=MAX_READERS)]
 
 

