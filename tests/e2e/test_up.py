@@ -20,10 +20,10 @@ import pytest
 from eai.integrations.postgres import leftovers
 from eai.integrations.processes import started_at, until
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("up")]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("up")]
 
-_FIRST_LINE_WITHIN_S = 60
-_STOPPED_WITHIN_S = 15
+_FIRST_LINE_WITHIN_S = 100
+_STOPPED_WITHIN_S = 25
 
 
 @dataclass
@@ -224,7 +224,10 @@ async def test_keys_and_data_outlive_stops_of_every_kind(own: Path) -> None:
     instance.process.kill()
     await instance.process.wait()
 
+    # As if that had happened between the tenant's commit and the moment its keys were known to be good.
+    (own / "secrets" / "keys.json").rename(own / "secrets" / "keys.draft.json")
     instance = await start(own)
+    assert instance.access["api_key"] == keys["api_key"]
     assert await base_names(instance) == ["Handbook"]
     assert await instance.stop() == 0
 

@@ -1,0 +1,93 @@
+"""Each thing that can be wrong, and the mend that doctor names for it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from eai.cli.doctor import Finding, examine
+from eai.integrations.home import HomeFolder
+
+MASTER_KEY = "bWFzdGVyIGtleSBvZiB0aGlydHktdHdvIGJ5dGVzISE="
+NOTHING_LISTENS = "postgresql://eai_app:pw@127.0.0.1:1/eai"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> HomeFolder:
+    folder = HomeFolder(tmp_path / "home")
+    folder.prepare()
+    return folder
+
+
+async def found(home: HomeFolder, **environ: str) -> dict[str, Finding]:
+    return {finding.name: finding for finding in await examine(environ, home.path)}
+
+
+async def test_every_fault_of_the_settings_is_a_finding(home: HomeFolder) -> None:
+    findings = await examine({"EAI_ENV": "staging", "EAI_NO": "1"}, home.path)
+    assert [(finding.name, finding.ok) for finding in findings] == [("settings", False)] * 2
+    assert "docs/reference/settings.md" in str(findings[0].mend)
+
+
+async def test_without_anything_running_each_dependency_says_how_to_get_it(home: HomeFolder) -> None:
+    findings = await found(home)
+    wrong = {name: finding.mend for name, finding in findings.items() if not finding.ok}
+    start = f"start `eai up --home {home.path}`"
+    assert wrong == {
+        "database": f"{start}, or set EAI_DATABASE_URL",
+        "database role": f"{start}, or set EAI_DATABASE_URL",
+        "schema": f"{start}, or set EAI_DATABASE_URL",
+        "engine": f"{start}; its log is logs/engine.log in the home",
+        "master key": "start `eai up` once, or set EAI_MASTER_KEY",
+    }
+
+
+async def test_a_database_that_refuses_is_shown_with_its_own_words_and_without_its_password(
+    home: HomeFolder,
+) -> None:
+    findings = await found(home, EAI_DATABASE_URL=NOTHING_LISTENS, EAI_MASTER_KEY=MASTER_KEY)
+    assert "Connection refused" in findings["database"].says
+    assert findings["database role"].mend == "the database must answer first"
+    assert findings["schema"].ok is False
+    assert not any("pw" in f"{finding.says} {finding.mend}" for finding in findings.values())
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [("c2hvcnQ=", "the master key must hold at least 32 bytes"), ("no key", "the master key is not base64")],
+)
+async def test_a_master_key_of_the_wrong_form(home: HomeFolder, key: str, says: str) -> None:
+    finding = (await found(home, EAI_MASTER_KEY=key))["master key"]
+    assert (finding.ok, finding.says) == (False, says)
+    assert str(finding.mend).endswith("openssl rand -base64 32")
+
+
+async def test_a_secret_that_others_may_read(home: HomeFolder) -> None:
+    path = home.secrets / "master-key"
+    path.touch(mode=0o644)
+    finding = (await found(home))["home"]
+    assert (finding.ok, finding.mend) == (False, f"chmod go-rwx {path}")
+
+
+async def test_a_folder_where_eai_never_ran(tmp_path: Path) -> None:
+    finding = (await found(HomeFolder(tmp_path / "never")))["home"]
+    assert (finding.ok, finding.mend) == (False, "start `eai up` once")
+
+
+async def test_an_anchor_below_a_file(home: HomeFolder) -> None:
+    (home.path / "file").touch()
+    path = home.path / "file" / "checkpoints.jsonl"
+    finding = (await found(home, EAI_AUDIT_ANCHOR_PATH=str(path)))["audit anchor"]
+    assert (finding.ok, finding.says) == (False, f"{path} cannot exist")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+async def test_an_anchor_that_may_not_be_written(home: HomeFolder) -> None:
+    finding = (await found(home, EAI_AUDIT_ANCHOR_PATH="/proc/anchor"))["audit anchor"]
+    assert (finding.ok, finding.says) == (False, "/proc/anchor cannot be written")
+
+
+async def test_a_model_that_nobody_ships(home: HomeFolder) -> None:
+    finding = (await found(home, EAI_RAG_EMBEDDING_MODEL="ada-002"))["models"]
+    assert (finding.ok, finding.says) == (False, "ada-002 is not known")
+    assert finding.mend == "name one of local-hash-256, local-use-512 in EAI_RAG_EMBEDDING_MODEL"
