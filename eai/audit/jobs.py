@@ -1,5 +1,6 @@
 """The recurring work: sign where each chain stands, and hand what was signed to the anchor."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -9,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.audit.checkpoint import Checkpoint, TrustedKeys, sign
 from eai.audit.checkpoint_rows import CheckpointRows, StoredCheckpoint
 from eai.audit.ports import Anchor, AnchorUnavailable
-from eai.audit.repository import AuditRows, tenants_with_chains
+from eai.audit.repository import AuditRows, unsettled_tenants
 from eai.audit.scan import scan
 from eai.audit.signing import Signing, SigningKeyMissing
 from eai.audit.verification import Head, Verification
@@ -50,7 +51,10 @@ class Checkpointing:
         A missing key or an unreachable anchor raises an alarm and stops nothing else; the next run
         catches up. What is found broken is never signed.
         """
-        tenants = await tenants_with_chains(self._database)
+        await self.issue_for(await unsettled_tenants(self._database))
+
+    async def issue_for(self, tenants: Sequence[TenantId]) -> None:
+        """The same for these tenants only."""
         for tenant in tenants:
             await self._issue(tenant)
         await self._anchor_all(tenants)
@@ -64,6 +68,9 @@ class Checkpointing:
                     await self._sign(session, tenant, last, head)
         except SigningKeyMissing:
             _alarm("signing_key_missing", tenant)
+        except ValueError:
+            # The last checkpoint cannot be read: somebody changed it, and other chains must not wait.
+            _alarm("chain_broken", tenant, why="checkpoint_unreadable")
 
     def _is_due(self, last: StoredCheckpoint | None, head: Head) -> bool:
         if last is None:
@@ -89,16 +96,13 @@ class Checkpointing:
             verification.join(run)
         report = verification.finish(head)
         if report.fault:
-            _log.error(
-                "audit_chain_broken", tenant=str(tenant), seq=report.fault.seq, why=report.fault.reason
-            )
-            _alarm("chain_broken", tenant)
+            _alarm("chain_broken", tenant, seq=report.fault.seq, why=report.fault.reason.value)
             return
         tree = verification.tree
         checkpoint = Checkpoint(tenant, head.seq, head.hash, tree.root(), self._clock.now())
         await CheckpointRows(session, tenant).add(sign(checkpoint, key), tree.stored)
 
-    async def _anchor_all(self, tenants: list[TenantId]) -> None:
+    async def _anchor_all(self, tenants: Sequence[TenantId]) -> None:
         left = 0
         is_reachable = True
         for tenant in tenants:

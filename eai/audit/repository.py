@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.audit.models import AuditDetail, AuditDetailKey, AuditEvent, AuditHead
 from eai.audit.scan import BLOCK, Block
 from eai.audit.verification import EMPTY, Head
-from eai.kernel.ids import PLATFORM_TENANT, TenantId
+from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 
 
@@ -121,10 +121,13 @@ class AuditRows:
         return deleted.one_or_none() is not None
 
 
-async def tenants_with_chains(database: Database) -> list[TenantId]:
-    """Every tenant that there is, and the platform; the named cross-tenant step of the sweeper."""
-    rows = await database.statement("SELECT eai.list_tenant_ids()", {}, is_repeatable=True)
-    return list(dict.fromkeys([PLATFORM_TENANT, *(TenantId(tenant) for (tenant,) in rows)]))
+async def unsettled_tenants(database: Database) -> list[TenantId]:
+    """Tenants whose chain grew, or shrank, since its last checkpoint, or that have some to anchor.
+
+    A named cross-tenant step, run under the role `eai_audit`.
+    """
+    rows = await database.statement("SELECT eai.audit_unsettled()", {}, is_repeatable=True)
+    return [TenantId(tenant) for (tenant,) in rows]
 
 
 async def flush_portions(database: Database, portions: Sequence[Portion]) -> dict[TenantId, str | None]:

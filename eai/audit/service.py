@@ -94,12 +94,13 @@ class Audit:
         tenants = dict.fromkeys([*(e.tenant for e in evidence.entries), *(u.tenant for u in evidence.usage)])
         if evidence.retrieved and not evidence.entries:
             raise ValueError("documents were shown without an event that says so")
+        shower = evidence.entries[0].tenant if evidence.entries else None
         portions = []
         for tenant in tenants:
             entries = [entry for entry in evidence.entries if entry.tenant == tenant]
             usage = [_usage_fields(u, self._clock.now(), work) for u in evidence.usage if u.tenant == tenant]
             bodies, details = await self._sealed(entries, work)
-            shown = evidence.retrieved if tenant == evidence.entries[0].tenant else ()
+            shown = evidence.retrieved if tenant == shower else ()
             portions.append(Portion(tenant, bodies, details, usage, shown))
         return portions
 

@@ -310,6 +310,19 @@ def _checkpoint_steps() -> None:
                AND seq = ANY (p_seqs) AND anchored_at IS NULL
         $$""")
     step_function("audit_anchored(bigint[])", AUDIT)
+    # Ids only, and only where there is something to do: the caller then binds each tenant.
+    op.execute("""
+        CREATE FUNCTION eai.audit_unsettled() RETURNS SETOF uuid
+        LANGUAGE sql STABLE SECURITY DEFINER SET search_path = eai, pg_temp AS $$
+            SELECT h.tenant_id
+              FROM audit_heads h
+             WHERE h.seq IS DISTINCT FROM
+                   (SELECT max(c.seq) FROM audit_checkpoints c WHERE c.tenant_id = h.tenant_id)
+                OR EXISTS (SELECT FROM audit_checkpoints c
+                            WHERE c.tenant_id = h.tenant_id AND c.anchored_at IS NULL)
+             ORDER BY h.tenant_id
+        $$""")
+    step_function("audit_unsettled()", AUDIT)
 
 
 def _internal(signature: str) -> None:
