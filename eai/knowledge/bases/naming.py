@@ -14,7 +14,8 @@ _HEX = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 def alias_of(name: str, base: BaseId) -> str:
     """`kb_` and the slug of `name`; where no letter or digit of it is ASCII, part of the id stands in."""
-    folded = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    folded = "".join(letter for letter in letters if not unicodedata.combining(letter))
     slug = _SEPARATORS.sub("-", folded).strip("-_")[:_MAX_SLUG_LENGTH].rstrip("-_")
     return f"kb_{slug or base.hex[:8]}"
 
