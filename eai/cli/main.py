@@ -30,12 +30,31 @@ def up(
     home: Home = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 8000,
     as_json: AsJson = False,
+    with_demo: Annotated[
+        bool, typer.Option("--demo/--no-demo", help="Take in the sample documents and their readers.")
+    ] = False,
 ) -> None:
     """Start PostgreSQL, engine, API and worker on this machine, for development; stop with Ctrl-C."""
     from eai.cli.up import run  # noqa: PLC0415
 
     environ = process_environ() | ({} if home is None else {"EAI_HOME": str(home)})
-    run(environ, port=port, as_json=as_json)
+    run(environ, port=port, as_json=as_json, with_demo=with_demo)
+
+
+@app.command()
+def demo(
+    docs: Annotated[
+        Path | None, typer.Option(help="Folder of your own .txt, .md and .html files, instead of the sample.")
+    ] = None,
+    ask: Annotated[str | None, typer.Option(help="The question to ask.")] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="Folder to keep it all in; a temporary one otherwise.")
+    ] = None,
+) -> None:
+    """Start everything, take documents in, ask the same as two people, verify the audit, stop."""
+    from eai.cli.demo.run import run  # noqa: PLC0415
+
+    run(process_environ(), home=home, docs=docs, question=ask)
 
 
 @app.command()
@@ -95,7 +114,8 @@ def doctor(home: Home = None, as_json: AsJson = False) -> None:
 
 @keys.command("show")
 def show_keys(home: Home = None, as_json: AsJson = False) -> None:
-    """Print the keys that the first start of a development home created."""
+    """Print the keys that the first start of a development home created, and those of the demo's people."""
+    from eai.cli.demo.people_keys import read_people_keys  # noqa: PLC0415
     from eai.cli.first_keys import read_keys  # noqa: PLC0415
     from eai.integrations.home import HomeFolder  # noqa: PLC0415
     from eai.platform.settings import load_settings  # noqa: PLC0415
@@ -103,11 +123,14 @@ def show_keys(home: Home = None, as_json: AsJson = False) -> None:
     environ = process_environ() | ({} if home is None else {"EAI_HOME": str(home)})
     try:
         folder = load_settings(environ, default_environment=Environment.DEV).home
-        found = read_keys(HomeFolder(folder))
+        found, people = read_keys(HomeFolder(folder)), read_people_keys(HomeFolder(folder))
     except SettingsError as error:
         fail(str(error))
     except PermissionError:
         fail(f"{folder} may only be read by its owner")
     if not found:
         fail(f"{folder} keeps no keys; `eai up --home {folder}` makes them at its first start")
-    typer.echo(json.dumps(found) if as_json else "\n".join(f"{name}: {key}" for name, key in found.items()))
+    if as_json:
+        typer.echo(json.dumps(found | ({"people": people} if people else {}), ensure_ascii=False))
+    else:
+        typer.echo("\n".join(f"{name}: {key}" for name, key in (found | people).items()))

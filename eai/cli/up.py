@@ -8,16 +8,22 @@ from dataclasses import asdict
 import psycopg
 import typer
 
+from eai.cli.demo.api import DemoFailed
+from eai.cli.demo.people_keys import seed_sample
 from eai.cli.supervisor import Access, Supervisor, UpFailed
 from eai.cli.terminal import fail, report
-from eai.integrations.home import HomeInUse, HomeUnusable
+from eai.integrations.home import HomeFolder, HomeInUse, HomeUnusable
 from eai.integrations.postgres import PostgresFailed
 from eai.platform.logging import configure_logging
 from eai.platform.roles import UnsafeRole
 from eai.platform.settings import Environment, Settings, SettingsError, load_settings
 
+_FAILURES = (
+    UpFailed, PostgresFailed, HomeInUse, HomeUnusable, UnsafeRole, DemoFailed, psycopg.OperationalError,
+)  # fmt: skip
 
-def run(environ: Mapping[str, str], *, port: int, as_json: bool) -> None:
+
+def run(environ: Mapping[str, str], *, port: int, as_json: bool, with_demo: bool = False) -> None:
     """Run until a signal; exits with 1 and a sentence when it cannot."""
     try:
         settings = load_settings(environ, default_environment=Environment.DEV)
@@ -27,6 +33,8 @@ def run(environ: Mapping[str, str], *, port: int, as_json: bool) -> None:
         fail("`eai up` is for development; in production run `eai serve` and `python -m workers.all`")
 
     async def ready(access: Access, is_first_start: bool) -> None:
+        if with_demo:
+            await seed_sample(access, HomeFolder(settings.home), report)
         typer.echo(json.dumps(asdict(access)) if as_json else _words(settings, access, is_first_start))
 
     # Standard output holds the answer and nothing else.
@@ -34,7 +42,7 @@ def run(environ: Mapping[str, str], *, port: int, as_json: bool) -> None:
     supervisor = Supervisor(settings, environ, port=port, report=report)
     try:
         asyncio.run(supervisor.run(ready))
-    except (UpFailed, PostgresFailed, HomeInUse, HomeUnusable, UnsafeRole, psycopg.OperationalError) as error:
+    except _FAILURES as error:
         fail(str(error))
 
 
