@@ -1,5 +1,6 @@
 """The door: who presents the credential, whether they ask too often, and whether the scope opens it."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from eai.access.subject import Subject
 from eai.api.credentials import presented_credential
 from eai.api.rate_limits import FailedAttempts, LimitOf, TenantLimits
 from eai.api.requirement import CREDENTIAL, SUBJECT, Requirement
+from eai.identity.credentials import Credential
 from eai.kernel.errors import RateLimited, Unauthenticated
 from eai.platform.metrics import AUTHENTICATION_FAILURES
 
@@ -69,9 +71,15 @@ class Admission:
             await self._count(request, subject)
 
     def refused(self, request: Request) -> None:
-        """Count that the request's credential opened nothing."""
+        """Count that the request's credential opened nothing.
+
+        What has not even the form of a key was no guess and cost nothing.
+        """
         self._note("invalid")
-        self._failures.failed(_client(request), request.scope[CREDENTIAL])
+        credential = request.scope[CREDENTIAL]
+        with suppress(Unauthenticated):
+            Credential.parse(credential)
+            self._failures.failed(_client(request), credential)
 
     def accepted(self, request: Request, subject: Subject) -> None:
         """Note who is asking."""

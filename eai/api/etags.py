@@ -36,9 +36,12 @@ class Tags:
     ours can match no revision.
     """
 
-    def __init__(self, response: Response, if_match: str | None, if_none_match: str | None) -> None:
+    def __init__(
+        self, response: Response, if_match: str | None, if_none_match: str | None, *, is_read: bool = True
+    ) -> None:
         self._response = response
-        self._if_none_match = if_none_match
+        self._is_read = is_read
+        self._if_none_match = if_none_match if is_read else None
         self.expected = _revision(if_match)
 
     def show(self, value: Shown, revision: int) -> Shown:
@@ -48,7 +51,8 @@ class Tags:
         if self._if_none_match is not None and _names(self._if_none_match, tag):
             raise NotModified(tag)
         self._response.headers["etag"] = tag
-        self._response.headers["cache-control"] = "private, no-cache"
+        if self._is_read:
+            self._response.headers["cache-control"] = "private, no-cache"
         return value
 
 
@@ -71,7 +75,7 @@ async def tags_of(
     if_none_match: Annotated[str | None, Header(description="Answer 304 if this ETag still holds.")] = None,
 ) -> Tags:
     """The tags of this request."""
-    return Tags(response, if_match, if_none_match if request.method in _READS else None)
+    return Tags(response, if_match, if_none_match, is_read=request.method in _READS)
 
 
 ETag = Annotated[Tags, Depends(tags_of)]

@@ -40,6 +40,14 @@ def test_without_a_condition_any_revision_will_do() -> None:
     assert Tags(Response(), "*", None).expected is None
 
 
+def test_only_what_was_read_may_be_stored_by_a_client() -> None:
+    read, changed = Response(), Response()
+    Tags(read, None, None).show(Shown(name="a"), 1)
+    Tags(changed, None, "*", is_read=False).show(Shown(name="a"), 1)
+    assert read.headers["cache-control"] == "private, no-cache"
+    assert "cache-control" not in changed.headers
+
+
 @pytest.mark.parametrize(
     "header", ["", "7", '"7"', 'W/"7-0011223344556677"', '"x-0011223344556677"', "'; DROP"]
 )
