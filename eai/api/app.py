@@ -1,8 +1,11 @@
 """The application: every route behind one entrance, every failure in one form."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+import structlog
 from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -17,11 +20,14 @@ from eai.api.idempotency import Idempotency
 from eai.api.openapi import TITLE
 from eai.api.rate_limits import LimitOf
 from eai.api.v1 import routers
+from eai.kernel.errors import EaiError
 from eai.kernel.paging import Cursors
 
 if TYPE_CHECKING:
+    from eai.audit.failures import FailureCounter
     from eai.bootstrap import Platform
 
+_REPORT_INTERVAL_S = 60.0
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SENT = (
     "Accept-Language", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match",
@@ -32,6 +38,8 @@ _SHOWN = (
     "Retry-After", "X-Request-Id",
 )  # fmt: skip
 
+log = structlog.get_logger(__name__)
+
 
 def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) -> FastAPI:
     """The HTTP interface of `platform`, which the caller opens before and closes after.
@@ -40,6 +48,7 @@ def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) 
     """
     http = platform.settings.http
     app = FastAPI(
+        lifespan=_reporting,
         title=TITLE,
         version=__version__,
         openapi_url=None,
@@ -60,6 +69,29 @@ def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) 
         app.router.routes.extend(router.routes)
     pages.mount(app)
     return app
+
+
+@asynccontextmanager
+async def _reporting(app: FastAPI) -> AsyncIterator[None]:
+    """While the process serves, write the refused credentials of each minute to the platform's chain."""
+    platform: Platform = app.state.platform
+    reports = asyncio.create_task(_report_forever(platform.failures))
+    try:
+        yield
+    finally:
+        reports.cancel()
+        with suppress(asyncio.CancelledError):
+            await reports
+        await platform.failures.report()
+
+
+async def _report_forever(failures: "FailureCounter") -> None:
+    while True:
+        await asyncio.sleep(_REPORT_INTERVAL_S)
+        try:
+            await failures.report()
+        except EaiError:
+            log.warning("failures.not_reported", exc_info=True)
 
 
 def _cors(origins: Sequence[str]) -> list[Middleware]:

@@ -99,9 +99,13 @@ class Failures:
     """Why credentials were refused."""
 
     reasons: list[str] = field(default_factory=list)
+    reported: int = 0
 
     def count(self, reason: str) -> None:
         self.reasons.append(reason)
+
+    async def report(self) -> None:
+        self.reported += 1
 
 
 @dataclass

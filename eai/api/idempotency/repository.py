@@ -65,12 +65,6 @@ class Records:
         await self._session.execute(statement, self._keys | {"attempt": claim.attempt} | values)
 
 
-async def erase_expired(session: AsyncSession) -> None:
-    """Remove some of the bound tenant's records past their day, and of the answers past their own time."""
-    await session.execute(_ERASE_EXPIRED)
-    await session.execute(_REMOVE_EXPIRED)
-
-
 _CLAIM = text("""
     INSERT INTO eai.idempotency_records AS r
            (tenant_id, principal_id, route, key, fingerprint, effect_id, lease_until, expires_at)
@@ -109,14 +103,3 @@ _END_LEASE = text("""
 _ERASE = text("""
     UPDATE eai.idempotency_records SET response = NULL
      WHERE tenant_id = :tenant AND principal_id = :principal AND route = :route AND key = :key""")
-# Rows that somebody holds are left for the next time: clearing up must never make a request wait.
-_ERASE_EXPIRED = text("""
-    UPDATE eai.idempotency_records SET response = NULL
-     WHERE (principal_id, route, key) IN (
-           SELECT principal_id, route, key FROM eai.idempotency_records
-            WHERE response IS NOT NULL AND response_until <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)""")
-_REMOVE_EXPIRED = text("""
-    DELETE FROM eai.idempotency_records
-     WHERE (principal_id, route, key) IN (
-           SELECT principal_id, route, key FROM eai.idempotency_records
-            WHERE expires_at <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)""")

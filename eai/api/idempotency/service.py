@@ -13,8 +13,9 @@ from starlette.responses import Response
 
 from eai.api.errors import IdempotencyAnswerErased, IdempotencyInProgress, IdempotencyKeyReused
 from eai.api.idempotency.records import Claim, Replay, Slot, fingerprint_of
-from eai.api.idempotency.repository import Found, Records, erase_expired
+from eai.api.idempotency.repository import Found, Records
 from eai.kernel.errors import EaiError, Unavailable
+from eai.platform.expiry import erase_expired
 from eai.platform.keys import SealBroken, seal, unseal
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from eai.access.subject import Subject
 from eai.api.dependencies import NewId, Transaction
 from eai.api.governed_route import GovernedRouter
 from eai.api.idempotency import Replay, replay
-from eai.api.idempotency.repository import erase_expired
 from eai.api.intake import accepts
 from eai.api.requirement import require
 from eai.kernel.errors import Conflict, Unavailable
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
+from eai.platform.expiry import erase_expired
 from eai.platform.keys import Keyring, MasterKey
 from tests.fakes.platform import Plumbing, subject
 

@@ -182,3 +182,9 @@ async def test_a_span_tells_the_route_and_the_tenant_and_no_text(plumbing: Plumb
     assert failed.attributes["error.type"] == "ValueError"
     assert "boreal" not in span.to_json()
     assert "secret sentence" not in failed.to_json()
+
+
+async def test_refused_credentials_are_reported_when_the_process_stops(plumbing: Plumbing) -> None:
+    async with plumbing.app.router.lifespan_context(plumbing.app):
+        assert plumbing.failures.reported == 0
+    assert plumbing.failures.reported == 1

@@ -438,6 +438,14 @@ async def test_a_tenants_own_limit_is_counted_and_told(plumbing: Plumbing) -> No
     assert answers[2].headers["retry-after"] == "60"
 
 
+async def test_a_deferred_operation_counts_for_the_tenant_once_it_is_known(plumbing: Plumbing) -> None:
+    plumbing.limits.per_minute = 1
+    async with plumbing.client(subject(Scope.RAG_QUERY)) as client:
+        path = "/v1/questions/6f1e1c0e-7b0a-4c55-9d0f-3f1f5b6f9a01"
+        statuses = [(await client.post(path, json=GOOD)).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
 async def test_without_a_limit_no_rate_headers_are_sent(plumbing: Plumbing) -> None:
     async with plumbing.client(subject(Scope.KB_READ)) as client:
         answer = await client.get("/v1/either")
