@@ -19,6 +19,8 @@ from eai.retrieval.values import Passage, Ranked, Readable
 Rule = Callable[[Subject, BaseRights, PassageRights], bool]
 """Whether a subject may read a passage: `may_read`, except in tests that prove the other gates."""
 
+Rows = Sequence[PassageRow | None]
+
 
 def readable_passages(ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read) -> Readable:
     """The passages behind `ranked` that may be shown, by everybody's rights as they are now.
@@ -27,10 +29,11 @@ def readable_passages(ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read)
     PermissionMissing as `reader_rights` does.
     """
     question = ranked.found.question
-    checked = ranked.hits[: question.reach.checked]
-    permitted = _permitted(checked, snapshot, rule)
+    hits = ranked.hits[: question.reach.checked]
+    rows = [snapshot.passages.get(str(hit.id)) for hit in hits]
+    permitted = _permitted(hits, rows, snapshot, rule)
     passages, readable, is_cut = _wanted(question.request, permitted)
-    is_all = len(checked) == len(ranked.hits) and ranked.found.is_everything
+    is_all = len(hits) == len(ranked.hits) and ranked.found.is_everything
     is_short = len(passages) < question.request.top_k
     return Readable(
         question=question,
@@ -38,7 +41,7 @@ def readable_passages(ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read)
         readable=readable,
         is_cut=is_cut,
         has_more=not (is_cut or is_all),
-        is_torn=_is_torn([snapshot.passages.get(str(hit.id)) for hit in checked], is_short=is_short),
+        is_torn=_is_torn(rows, is_short=is_short),
     )
 
 
@@ -59,7 +62,7 @@ def rights_of(row: PassageRow, level: Classification) -> PassageRights:
     )
 
 
-def _permitted(hits: Iterable[ScoredHit], snapshot: Snapshot, rule: Rule) -> Iterator[Passage]:
+def _permitted(hits: Iterable[ScoredHit], rows: Rows, snapshot: Snapshot, rule: Rule) -> Iterator[Passage]:
     if snapshot.subject is None:
         raise Unauthenticated
     subject = subject_from_row(snapshot.subject)
@@ -67,8 +70,7 @@ def _permitted(hits: Iterable[ScoredHit], snapshot: Snapshot, rule: Rule) -> Ite
     rights = reader_rights(subject, snapshot.entries, is_there=base is not None and base["is_live"])
     assert base is not None
     default = LEVELS[base["classification"]]
-    for hit in hits:
-        row = snapshot.passages.get(str(hit.id))
+    for hit, row in zip(hits, rows, strict=True):
         if row is None:
             continue
         level = level_of(row, default)
@@ -91,7 +93,7 @@ def _wanted(request: QueryRequest, permitted: Iterable[Passage]) -> tuple[tuple[
     return tuple(wanted), looked_at, False
 
 
-def _is_torn(rows: Sequence[PassageRow | None], *, is_short: bool) -> bool:
+def _is_torn(rows: Rows, *, is_short: bool) -> bool:
     """Whether the index was asked before a document's new text was in it, and the rows after.
 
     Of a replaced document only the old text is among the hits then, or, once its rows are gone, a hit

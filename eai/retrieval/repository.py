@@ -31,7 +31,7 @@ class QueryRows:
             "macs": self._peppers.candidates(parsed),
             "base": None if isinstance(named, str) else named,
             "alias": named if isinstance(named, str) else None,
-            "terms": list(terms),
+            "terms": " ".join(terms),
             "most": MAX_FILTER_CLASSES,
         }
         rows = await self._database.statement(_OPEN, parameters, is_repeatable=True)
@@ -46,7 +46,7 @@ class QueryRows:
             "api_key": subject.api_key,
             "base": base.id,
             "generation": base.generation,
-            "points": list(points),
+            "points": f"{{{','.join([point.hex for point in points])}}}",
             "wants_metadata": wants_metadata,
         }
         ((who, found, entries, passages),) = await self._database.statement(
@@ -55,9 +55,13 @@ class QueryRows:
         return Snapshot(who, found, entries, {row[0]: PassageRow(*row) for row in passages})
 
 
+# A list costs the driver as much as the rest of the statement: terms, which hold no space, and ids travel
+# as one text each.
 _OPEN = """
     SELECT subject, base, entries, classes, chunks_by_language, document_frequencies
-      FROM eai.open_query(%(key_id)s, %(macs)s, %(base)s, %(alias)s, %(terms)s, %(most)s)"""
+      FROM eai.open_query(%(key_id)s, %(macs)s, %(base)s, %(alias)s,
+                          string_to_array(%(terms)s, ' '), %(most)s)"""
 _RECHECK = """
     SELECT subject, base, entries, passages
-      FROM eai.recheck(%(tenant)s, %(api_key)s, %(base)s, %(generation)s, %(points)s, %(wants_metadata)s)"""
+      FROM eai.recheck(%(tenant)s, %(api_key)s, %(base)s, %(generation)s, %(points)s::uuid[],
+                       %(wants_metadata)s)"""
