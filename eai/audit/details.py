@@ -7,6 +7,7 @@ salted commitment to them, still verifies.
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -17,7 +18,7 @@ from eai.audit.entries import AuditEntry
 from eai.audit.repository import AuditRows, SealedDetails, WrappedKey
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
-from eai.platform.keys import KEY_BYTES, Keyring, seal, unseal
+from eai.platform.keys import KEY_BYTES, Keyring, SealBroken, seal, unseal
 
 KEPT_FOR_S = 60.0
 """How long a process may go on sealing under a key that was erased meanwhile; nobody can open that."""
@@ -75,19 +76,24 @@ class Details:
             key = await self._stored_key(session, entry.tenant, subject)
         return _sealed(entry.tenant, key, private)
 
-    async def open(
-        self, session: AsyncSession, tenant: TenantId, stored: SealedDetails
-    ) -> PrivateValues | None:
+    async def keys(
+        self, session: AsyncSession, tenant: TenantId, subjects: Collection[UUID]
+    ) -> dict[UUID, DetailKey]:
+        """The keys of these subjects that were not erased, read anew: an erasure counts at once.
+
+        A key that the master key does not open comes back empty, and opens nothing.
+        """
+        stored = await AuditRows(session, tenant).detail_keys(subjects)
+        return {key.subject: self._unwrapped_or_empty(tenant, key) for key in stored}
+
+    def open(self, tenant: TenantId, key: DetailKey | None, stored: SealedDetails) -> PrivateValues | None:
         """The private values, or None once they were erased. Raises SealBroken.
 
-        The key is read anew each time, so that an erasure counts at once and everywhere. Whether the
-        values are those the chain commits to is the reader's to compare.
+        Whether they are those that the chain commits to is the reader's to compare.
         """
-        key = await AuditRows(session, tenant).detail_key(stored.subject)
         if key is None or key.key_id != stored.key_id:
             return None
-        unwrapped = self._keyring.unwrap(key.wrapped, _wrapping(tenant, stored.subject, key.key_id))
-        return PrivateValues(unseal(unwrapped, stored.sealed, _context(tenant, key.key_id)))
+        return PrivateValues(unseal(key.key, stored.sealed, _context(tenant, key.key_id)))
 
     async def erase(self, session: AsyncSession, tenant: TenantId, subject: UUID) -> bool:
         """Make every private value about `subject` unreadable for ever; False when there were none."""
@@ -96,13 +102,22 @@ class Details:
 
     async def _stored_key(self, session: AsyncSession, tenant: TenantId, subject: UUID) -> DetailKey:
         rows = AuditRows(session, tenant)
-        stored = await rows.detail_key(subject)
+        stored = next(iter(await rows.detail_keys([subject])), None)
         if stored is None:
             key_id = uuid4()
             fresh = self._keyring.wrap(secrets.token_bytes(KEY_BYTES), _wrapping(tenant, subject, key_id))
             stored = await rows.add_detail_key(WrappedKey(subject, key_id, fresh))
-        key = self._keyring.unwrap(stored.wrapped, _wrapping(tenant, subject, stored.key_id))
-        return DetailKey(subject, stored.key_id, key)
+        return self._unwrapped(tenant, stored)
+
+    def _unwrapped(self, tenant: TenantId, stored: WrappedKey) -> DetailKey:
+        key = self._keyring.unwrap(stored.wrapped, _wrapping(tenant, stored.subject, stored.key_id))
+        return DetailKey(stored.subject, stored.key_id, key)
+
+    def _unwrapped_or_empty(self, tenant: TenantId, stored: WrappedKey) -> DetailKey:
+        try:
+            return self._unwrapped(tenant, stored)
+        except SealBroken:
+            return DetailKey(stored.subject, stored.key_id, b"")
 
     def _remembered(self, tenant: TenantId, subject: UUID) -> DetailKey | None:
         kept = self._kept.get((tenant, subject))

@@ -23,6 +23,9 @@ FIRST_PAUSE_S = 0.005
 LONGEST_PAUSE_S = 0.25
 LOCKED = "locked"
 
+# SQLSTATE classes of what lies in the data itself, and is no better the next time.
+_LASTING_CLASSES = {"22", "23", "42", "P0"}
+
 _log = structlog.get_logger(__name__)
 
 Write = Callable[[Sequence[Portion]], Awaitable[Mapping[TenantId, str | None]]]
@@ -106,15 +109,22 @@ class ReadLog:
         if failure is None:
             waiting.done.set_result(None)
             return
+        if waiting.goes_alone and failure[:2] in _LASTING_CLASSES:
+            self._give_up(waiting, failure)
+            return
         loop = asyncio.get_running_loop()
         waiting.tries += 1
         waiting.goes_alone = failure != LOCKED
         pause = min(FIRST_PAUSE_S * 2**waiting.tries, LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)  # noqa: S311
         if loop.time() + pause >= waiting.deadline:
-            _log.error("audit_entry_refused", tenant=str(waiting.portion.tenant), why=failure)
-            _refuse(waiting, None)
+            self._give_up(waiting, failure)
             return
         loop.call_later(pause, self._enqueue, waiting)
+
+    @staticmethod
+    def _give_up(waiting: _Waiting, failure: str) -> None:
+        _log.error("audit_entry_refused", tenant=str(waiting.portion.tenant), why=failure)
+        _refuse(waiting, None)
 
 
 def _refuse(waiting: _Waiting, cause: Exception | None) -> None:

@@ -96,13 +96,12 @@ class AuditRows:
         )
         return (await self._session.scalars(statement)).all()
 
-    async def detail_key(self, subject: UUID) -> WrappedKey | None:
-        """The key of `subject`'s details, unless there is none or it was erased."""
-        statement = select(AuditDetailKey.key_id, AuditDetailKey.wrapped).where(
-            AuditDetailKey.tenant_id == self._tenant, AuditDetailKey.subject == subject
+    async def detail_keys(self, subjects: Collection[UUID]) -> list[WrappedKey]:
+        """The keys of the details of these subjects, without those that were erased."""
+        statement = select(AuditDetailKey.subject, AuditDetailKey.key_id, AuditDetailKey.wrapped).where(
+            AuditDetailKey.tenant_id == self._tenant, AuditDetailKey.subject.in_(subjects)
         )
-        row = (await self._session.execute(statement)).one_or_none()
-        return WrappedKey(subject, row.key_id, bytes(row.wrapped)) if row else None
+        return [WrappedKey(*row) for row in (await self._session.execute(statement)).all()]
 
     async def add_detail_key(self, key: WrappedKey) -> WrappedKey:
         """Store `key` unless another is there first; the one that counts."""
@@ -110,7 +109,7 @@ class AuditRows:
             tenant_id=self._tenant, subject=key.subject, key_id=key.key_id, wrapped=key.wrapped
         )
         await self._session.execute(statement.on_conflict_do_nothing())
-        return await self.detail_key(key.subject) or key
+        return next(iter(await self.detail_keys([key.subject])), key)
 
     async def delete_detail_key(self, subject: UUID) -> bool:
         """Erase; whether there was a key."""
@@ -171,11 +170,12 @@ def _block(rows: Sequence[Any]) -> Block:
 
 
 _APPEND = text("SELECT eai.audit_append(:body, :subject, :key, :sealed)")
+# Parameters travel in binary: escaping JSON within the text form of an array took longer than all the rest.
 _FLUSH = """
     SELECT tenant, failure
-      FROM eai.audit_flush(%(tenants)s::uuid[], %(counts)s::integer[], %(bodies)s::bytea[],
-                           %(subjects)s::uuid[], %(keys)s::uuid[], %(sealed)s::bytea[],
-                           %(usage)s::text[]::jsonb[], %(retrieved)s::text[]::jsonb[])"""
+      FROM eai.audit_flush(%(tenants)b::uuid[], %(counts)b::integer[], %(bodies)b::bytea[],
+                           %(subjects)b::uuid[], %(keys)b::uuid[], %(sealed)b::bytea[],
+                           %(usage)b::text[]::jsonb[], %(retrieved)b::text[]::jsonb[])"""
 _STORED = select(
     AuditEvent.seq,
     AuditEvent.hash,

@@ -9,19 +9,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.audit.checkpoint import SignedCheckpoint, TrustedKeys, key_id
 from eai.audit.checkpoint_rows import CheckpointRows, StoredCheckpoint
-from eai.audit.details import Details
+from eai.audit.details import DetailKey, Details
 from eai.audit.export import checkpoint_line, event_lines, head_line, header_line, key_line, start_line
 from eai.audit.models import AuditEvent
 from eai.audit.ports import Anchor, AnchorUnavailable
 from eai.audit.repository import AuditRows, SealedDetails
 from eai.audit.scan import BLOCK, Block, scan
 from eai.audit.schemas import (
-    ActorOut,
     CheckpointOut,
     DetailsState,
     EventOut,
     HeadOut,
-    ResourceOut,
     VerificationOut,
 )
 from eai.audit.signing import Signing
@@ -31,6 +29,14 @@ from eai.kernel.ids import TenantId
 from eai.platform.keys import SealBroken
 
 PAGE = 32 * BLOCK
+
+_NOTHING: dict[str, Any] = {
+    "actor": None,
+    "resource": None,
+    "request_id": None,
+    "facts": {},
+    "details_commitment": None,
+}
 
 
 class AuditTrail:
@@ -49,8 +55,10 @@ class AuditTrail:
         rows = AuditRows(session, tenant)
         events = await rows.events(after_seq, action, limit)
         stored = await rows.details([event.seq for event in events])
+        keys = await self._details.keys(session, tenant, {each.subject for each in stored})
         sealed = {d.seq: SealedDetails(d.subject, d.key_id, bytes(d.sealed)) for d in stored}
-        return [await self._event(session, tenant, event, sealed.get(event.seq)) for event in events]
+        key = {d.seq: keys.get(d.subject) for d in stored}
+        return [self._event(tenant, e, sealed.get(e.seq), key.get(e.seq)) for e in events]
 
     async def checkpoints(
         self, session: AsyncSession, tenant: TenantId, *, after_seq: int, limit: int
@@ -103,35 +111,40 @@ class AuditTrail:
             done = upto
         yield head_line(head)
 
-    async def _event(
-        self, session: AsyncSession, tenant: TenantId, event: AuditEvent, sealed: SealedDetails | None
+    def _event(
+        self,
+        tenant: TenantId,
+        event: AuditEvent,
+        sealed: SealedDetails | None,
+        keys: Mapping[UUID, DetailKey],
     ) -> EventOut:
-        fields = orjson.loads(event.body)
-        state, details = await self._opened(session, tenant, fields["details_commitment"], sealed)
+        said = _said(event.body)
+        key = keys.get(sealed.subject) if sealed else None
+        state, details = self._opened(tenant, said["details_commitment"], sealed, key)
         return EventOut(
             seq=event.seq,
             hash=event.hash.hex(),
             occurred_at=event.occurred_at,
             action=event.action,
-            decision=fields["decision"],
-            actor=fields["actor"] and ActorOut(**fields["actor"]),
-            resource=fields["resource"] and ResourceOut(**fields["resource"]),
-            request_id=fields["request_id"],
-            trace_id=fields.get("trace_id"),
-            facts=fields["facts"],
+            decision="deny" if event.decision == "deny" else "allow",
+            actor=said["actor"],
+            resource=said["resource"],
+            request_id=said["request_id"],
+            trace_id=said.get("trace_id"),
+            facts=said["facts"],
             details_state=state,
             details=details,
         )
 
-    async def _opened(
-        self, session: AsyncSession, tenant: TenantId, commitment: str | None, sealed: SealedDetails | None
+    def _opened(
+        self, tenant: TenantId, commitment: str | None, sealed: SealedDetails | None, key: DetailKey | None
     ) -> tuple[DetailsState, dict[str, Any] | None]:
         if commitment is None:
             return "none", None
         if sealed is None:
             return "altered", None
         try:
-            private = await self._details.open(session, tenant, sealed)
+            private = self._details.open(tenant, key, sealed)
         except SealBroken:
             return "altered", None
         if private is None:
@@ -174,6 +187,15 @@ class _Anchored:
         except AnchorUnavailable:
             self.is_reachable = False
         return self._next
+
+
+def _said(body: bytes) -> dict[str, Any]:
+    """What an entry says; bytes that somebody damaged say nothing, and verification names them."""
+    try:
+        said: dict[str, Any] = {**_NOTHING, **orjson.loads(body)}
+    except (ValueError, TypeError):
+        return {**_NOTHING, "details_commitment": ""}
+    return said
 
 
 def _lines(block: Block, signed: Mapping[int, SignedCheckpoint]) -> Iterator[bytes]:

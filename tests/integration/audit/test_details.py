@@ -170,6 +170,16 @@ async def test_details_taken_away_are_found_altered(
     assert event.details_state == "altered"
 
 
+async def test_an_entry_whose_bytes_were_damaged_is_listed_all_the_same(
+    database: Database, audit: Audit, trail: AuditTrail, tenant: TenantId, superuser: Superuser
+) -> None:
+    await ask(audit, tenant, someone(), "mine")
+    superuser.execute("UPDATE eai.audit_events SET body = '?' WHERE tenant_id = %(tenant)s", tenant=tenant)
+    (event,) = await read(database, trail, tenant)
+    assert (event.action, event.decision, event.facts) == ("knowledge.query", "allow", {})
+    assert event.details_state == "altered"
+
+
 async def test_another_master_key_opens_nothing(
     database: Database, audit: Audit, tenant: TenantId, clock: MovableClock, trail: AuditTrail
 ) -> None:

@@ -108,6 +108,7 @@ async def test_one_bad_portion_fails_alone(log: ReadLog, table: Table) -> None:
     outcomes = await asyncio.gather(*(log.write(portion(ALPHA, b)) for b in bodies), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [type(None), AuditUnavailable, type(None)]
     assert sorted(table.written) == [b"1", b"2"]
+    assert sum(b"bad" in flush for flush in table.flushes) == 2
 
 
 async def test_when_the_writing_fails_everybody_who_waits_is_refused() -> None:
