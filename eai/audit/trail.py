@@ -116,10 +116,9 @@ class AuditTrail:
         tenant: TenantId,
         event: AuditEvent,
         sealed: SealedDetails | None,
-        keys: Mapping[UUID, DetailKey],
+        key: DetailKey | None,
     ) -> EventOut:
         said = _said(event.body)
-        key = keys.get(sealed.subject) if sealed else None
         state, details = self._opened(tenant, said["details_commitment"], sealed, key)
         return EventOut(
             seq=event.seq,
