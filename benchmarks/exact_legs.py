@@ -10,6 +10,7 @@ from haystack import Document
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from benchmarks.evaluation_sets import DEPTH, EvaluationSet, Quality, quality
+from benchmarks.postings import Postings
 from eai.gateway.ports import Embedder, EmbeddingRole
 from eai.kernel.ids import PointId
 from eai.knowledge.lexical import (
@@ -19,7 +20,7 @@ from eai.knowledge.lexical import (
     document_weights,
     query_weights,
 )
-from eai.knowledge.ports import Hit, SparseVector, Vector
+from eai.knowledge.ports import Hit, Vector
 
 _BATCH = 64
 
@@ -40,7 +41,7 @@ def keyword_leg(evaluation: EvaluationSet, counted: Callable[[int], bool] = lamb
         for passage, language in zip(evaluation.passages, languages, strict=True)
     ]
     average = sum(terms.total() for terms in analysed) / len(analysed)
-    index = _Postings([document_weights(terms, average) for terms in analysed])
+    index = Postings([document_weights(terms, average) for terms in analysed])
     shared = [row for row in range(len(analysed)) if counted(row)]
     frequency = Counter(term for row in shared for term in analysed[row])
     chunks = Counter(languages[row].value for row in shared)
@@ -69,26 +70,6 @@ def haystack_bm25(evaluation: EvaluationSet) -> Quality:
             for question in evaluation.questions
         ],
     )
-
-
-class _Postings:
-    def __init__(self, weights: Sequence[SparseVector]) -> None:
-        self._size = len(weights)
-        rows = np.repeat(np.arange(len(weights)), [len(vector.indices) for vector in weights])
-        terms = np.concatenate([vector.indices for vector in weights])
-        values = np.concatenate([vector.values for vector in weights])
-        order = np.argsort(terms, kind="stable")
-        numbers, starts = np.unique(terms[order], return_index=True)
-        lists = zip(np.split(rows[order], starts[1:]), np.split(values[order], starts[1:]), strict=True)
-        self._lists = dict(zip(numbers.tolist(), lists, strict=True))
-
-    def scores(self, asked: SparseVector) -> Vector:
-        scores = np.zeros(self._size, dtype=np.float32)
-        for number, weight in zip(asked.indices.tolist(), asked.values, strict=True):
-            if number in self._lists:
-                rows, values = self._lists[number]
-                scores[rows] += weight * values
-        return scores
 
 
 async def _embedded(embedder: Embedder, texts: Sequence[str], role: EmbeddingRole) -> Vector:

@@ -1,5 +1,6 @@
 """The page of results: one marked section for each benchmark, replaced when it runs again."""
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,3 +25,16 @@ def write_section(name: str, markdown: str, page: Path = PAGE) -> None:
     else:
         text = f"{text.rstrip()}\n\n{section}"
     page.write_text(text)
+
+
+def publish(name: str, markdown: str, *, write: bool) -> None:
+    """Print a section, and put it into the page when that was asked for."""
+    print(markdown)
+    if write:
+        write_section(name, markdown)
+
+
+def machine() -> str:
+    """What this was measured on: cores and memory only."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB"

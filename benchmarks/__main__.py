@@ -1,0 +1,36 @@
+"""Lists what is measured, and runs it.
+
+`python -m benchmarks` runs everything, one after the other; `python -m benchmarks NAME [options]` runs one,
+`python -m benchmarks --list` only names them. `--write` puts the tables into docs/benchmarks.md.
+"""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+BENCHMARKS = {
+    "retrieval_quality": "how well each leg and both together rank, beside Haystack's BM25",
+    "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
+    "audit_throughput": "durable audit events per second, and how fast a chain is verified",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    names = [argument for argument in arguments[:1] if not argument.startswith("-")]
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if "--list" in arguments or unknown:
+        for name, what in BENCHMARKS.items():
+            print(f"{name:20} {what}")
+        return 2 if unknown else 0
+    # Each in a process of its own: what one leaves in memory would be in the next one's figures.
+    codes = [
+        subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}", *arguments[len(names) :]], check=False
+        ).returncode
+        for name in names or BENCHMARKS
+    ]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
