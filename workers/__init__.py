@@ -3,12 +3,17 @@
 import asyncio
 import signal
 
+import structlog
+
 from eai.bootstrap import Platform, build, job_handlers, maintain
+from eai.kernel.errors import Unavailable
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Environment, Settings, load_settings, process_environ
 from eai.platform.worker import Worker
 
-MAINTENANCE_INTERVAL_S = 5.0
+MAINTENANCE_INTERVAL_S = 10.0
+
+log = structlog.get_logger(__name__)
 
 
 def main() -> None:
@@ -24,12 +29,20 @@ async def _main(settings: Settings) -> None:
         tasks = [asyncio.create_task(worker.run()), asyncio.create_task(_maintain_forever(platform))]
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, tasks[0].cancel)
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        tasks[1].cancel()
+        done, running = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in running:
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            if not task.cancelled():
+                # Neither ends by itself: whoever started this process should see that it failed.
+                task.result()
 
 
 async def _maintain_forever(platform: Platform) -> None:
     while True:
-        await maintain(platform)
+        try:
+            await maintain(platform)
+        except Unavailable:
+            log.warning("maintenance.postponed", exc_info=True)
         await asyncio.sleep(MAINTENANCE_INTERVAL_S)

@@ -10,7 +10,7 @@ class Classification(StrEnum):
     INTERNAL = "internal"
     CONFIDENTIAL = "confidential"
     RESTRICTED = "restricted"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - a level, no password
 
     @property
     def rank(self) -> int:

@@ -48,6 +48,8 @@ class Database:
             max_overflow=0,
             pool_timeout=checkout_timeout_s,
             pool_pre_ping=True,
+            # What a statement was given may be a document or a key; it has no place in an error's text.
+            hide_parameters=True,
             json_deserializer=orjson.loads,
             json_serializer=lambda value: orjson.dumps(value).decode(),
         )

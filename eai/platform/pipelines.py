@@ -1,6 +1,6 @@
 """The one place that runs Haystack pipelines."""
 
-from typing import Any, cast
+from typing import Any
 
 from haystack import Pipeline
 from haystack.core.errors import PipelineRuntimeError
@@ -16,6 +16,6 @@ async def run_pipeline(pipeline: Pipeline, inputs: dict[str, Any]) -> dict[str, 
     Haystack's own error carries the inputs in its text, so it never leaves this function.
     """
     try:
-        return cast("dict[str, Any]", await pipeline.run_async(inputs))
+        return await pipeline.run_async(inputs)
     except PipelineRuntimeError as error:
         raise (error.__cause__ or error) from None

@@ -13,6 +13,7 @@ from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
+from eai.platform.expiry import erase_expired
 from eai.platform.jobs import LEASE_S, Fenced, JobRun, Jobs
 
 JobFunction = Callable[[JobRun], Awaitable[None]]
@@ -137,3 +138,4 @@ class Worker:
         for (tenant,) in await self._database.statement("SELECT eai.list_tenant_ids()", {}):
             async with self._database.transaction(TenantId(tenant)) as session:
                 await self._jobs.requeue_expired(session, TenantId(tenant))
+                await erase_expired(session)

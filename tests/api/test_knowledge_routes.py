@@ -77,9 +77,9 @@ async def final_receipt(caller: Caller, what: str) -> Json:
 @pytest.mark.parametrize(
     ("field", "value", "fault"),
     [
-        ("id", str(uuid4()), "extra_forbidden"),
-        ("tenant_id", str(uuid4()), "extra_forbidden"),
-        ("vector_generation", str(uuid4()), "extra_forbidden"),
+        ("id", "0b6f3c1e-9a52-4d7e-8c1a-2f4e6d8b0a13", "extra_forbidden"),
+        ("tenant_id", "0b6f3c1e-9a52-4d7e-8c1a-2f4e6d8b0a13", "extra_forbidden"),
+        ("vector_generation", "0b6f3c1e-9a52-4d7e-8c1a-2f4e6d8b0a13", "extra_forbidden"),
         ("vector_collection", "space_x", "extra_forbidden"),
         ("created_at", "2020-01-01T00:00:00Z", "extra_forbidden"),
         ("alias", "kb_x", "extra_forbidden"),

@@ -227,7 +227,7 @@ def _statistics() -> None:
             document_frequency integer NOT NULL,
             PRIMARY KEY (tenant_id, generation, term, class_number),
             FOREIGN KEY (tenant_id, generation) REFERENCES eai.kb_generations ON DELETE CASCADE
-        )""")
+        ) WITH (fillfactor = 70)""")
     tenant_table("kb_term_statistics")
     op.execute("""
         CREATE TABLE eai.kb_language_statistics (
