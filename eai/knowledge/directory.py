@@ -11,7 +11,6 @@ from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import Entry, Permission
-from eai.access.classification import LEVELS, Classification
 from eai.access.scopes import ROLE_SCOPES, Role, Scope, scopes_of
 from eai.access.subject import EVERYONE, PrincipalKind
 from eai.identity.errors import PrincipalUnknown
@@ -75,12 +74,6 @@ async def find_named(session: AsyncSession, tenant: TenantId, reference: str) ->
     if row is None:
         return None
     return Named(frozenset(row[2]), Scope.KB_ADMIN in scopes_of(Role(role) for role in row.roles))
-
-
-async def lowest_clearance(session: AsyncSession, tenant: TenantId) -> Classification:
-    """The lowest clearance that any principal of the tenant has."""
-    lowest = await session.scalar(select(func.min(Principal.clearance)).where(Principal.tenant_id == tenant))
-    return LEVELS[lowest or 0]
 
 
 async def _unknown(session: AsyncSession, tenant: TenantId, references: set[str]) -> set[str]:

@@ -15,7 +15,6 @@ from eai.api.governed_route import GovernedRouter
 from eai.api.listing import Listing, PageQuery
 from eai.api.requirement import require
 from eai.knowledge.documents.reading import read_chunk, read_content
-from eai.knowledge.documents.repository import DocumentFilter
 from eai.knowledge.documents.schemas import (
     ChunkOut,
     ContentOut,
@@ -26,6 +25,7 @@ from eai.knowledge.documents.schemas import (
     ReceiptOut,
     VersionOut,
 )
+from eai.knowledge.documents.view_rows import DocumentFilter
 
 router = GovernedRouter(tags=["documents"])
 

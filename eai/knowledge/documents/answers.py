@@ -5,8 +5,8 @@ from uuid import UUID
 
 from eai.access.classification import LEVELS, Classification
 from eai.knowledge.bases.handle import BaseHandle
-from eai.knowledge.documents.repository import DocumentView
 from eai.knowledge.documents.schemas import DocumentOut, DocumentStatus, PendingVersion, VersionOut
+from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 
 

@@ -18,7 +18,8 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
-from eai.knowledge.documents.repository import DocumentRows, VersionRows, set_status
+from eai.knowledge.documents.repository import DocumentRows
+from eai.knowledge.documents.version_rows import VersionRows, set_status
 from eai.knowledge.errors import ExternalIdExists
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.visibility import readable_documents

@@ -16,8 +16,8 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import OwnRights, spans_from_rows
 from eai.knowledge.documents.access import document_id, find_document
 from eai.knowledge.documents.answers import level_of
-from eai.knowledge.documents.repository import VersionRows
 from eai.knowledge.documents.schemas import ChunkOut, ContentOut, Position, Provenance
+from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
 
 

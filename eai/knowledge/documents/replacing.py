@@ -16,8 +16,9 @@ from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import DocumentChanges, Readers, StoredVersion, VersionDraft
 from eai.knowledge.documents.intake import version_row
 from eai.knowledge.documents.levels import check_change
-from eai.knowledge.documents.repository import DocumentRows, VersionRows
+from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
+from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import KnowledgeDocument
 from eai.platform.jobs import Jobs
 

@@ -17,9 +17,10 @@ from eai.knowledge.documents.access import find_document, hold_document
 from eai.knowledge.documents.answers import document_out, level_of, version_out
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.documents.replacing import change_document
-from eai.knowledge.documents.repository import DocumentFilter, DocumentRows, VersionRows
 from eai.knowledge.documents.schemas import DocumentAcl, DocumentOut, DocumentPatch, VersionOut
 from eai.knowledge.documents.span_rights import change_spans
+from eai.knowledge.documents.version_rows import VersionRows
+from eai.knowledge.documents.view_rows import DocumentFilter, ViewRows
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.visibility import visible_documents
 from eai.platform.jobs import Jobs
@@ -43,7 +44,7 @@ class Documents:
         self, session: AsyncSession, subject: Subject, base: BaseHandle, document: DocumentId
     ) -> DocumentOut:
         """A live document that `subject` has just written, whether or not it may read it."""
-        view = await DocumentRows(session, base.tenant, base.id).view(document, true())
+        view = await ViewRows(session, base.tenant, base.id).view(document, true())
         if view is None:
             raise NotFound
         chunks = await ChunkRows(session, base.tenant).count_serving(
@@ -62,7 +63,7 @@ class Documents:
         """The documents that `subject` may see, oldest first."""
         base = await authorise(session, subject, base_reference)
         visible = visible_documents(subject, base.rights, base.classification)
-        views = await DocumentRows(session, base.tenant, base.id).page(visible, wanted, page)
+        views = await ViewRows(session, base.tenant, base.id).page(visible, wanted, page)
         shown = views[: page.limit]
         chunks = await ChunkRows(session, base.tenant).count_serving(
             [view.document.id for view in shown], base.generation.id, _reader(subject, base)

@@ -12,14 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.access.classification import Classification
 from eai.kernel.ids import DocumentId, GenerationId, JobId, VersionId, point_id
 from eai.knowledge.bases.handle import BaseHandle
-from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import Tallies, apply_tallies, class_of, uncounted
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import OwnRights
 from eai.knowledge.documents.drafts import PreparedChunk, StoredVersion
-from eai.knowledge.documents.repository import DocumentRows, VersionRows
-from eai.knowledge.models import DocumentVersion, KnowledgeDocument
+from eai.knowledge.documents.repository import DocumentRows
+from eai.knowledge.documents.version_rows import IncomingVersion, VersionRows
+from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.statistics.drift import reweigh_if_drifted
 from eai.knowledge.statistics.tally import Tally
 from eai.platform.jobs import Jobs
@@ -66,14 +66,16 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
         raise VersionOutdated
     if document.serving_version_id == stored.version:
         return None
-    version = await _check_current(session, base, document, stored, source_hash)
+    versions = VersionRows(session, base.tenant, stored.document)
+    version = await _check_current(versions, base, stored, source_hash)
     answering = document.serving_version_id
     before = None if answering is None else VersionId(answering)
     await rows.update(stored.document, {"serving_version_id": stored.version, **version.intended})
-    await session.refresh(document)
+    if version.intended:
+        await session.refresh(document)
     classes = await _classes(session, base, document, chunks)
     await ChunkRows(session, base.tenant).insert(_chunk_rows(base, stored, chunks, classes))
-    await VersionRows(session, base.tenant, stored.document).update(
+    await versions.update(
         stored.version,
         {
             "status": "ready",
@@ -108,23 +110,16 @@ async def queue(
 
 
 async def _check_current(
-    session: AsyncSession,
-    base: BaseHandle,
-    document: KnowledgeDocument,
-    stored: StoredVersion,
-    source_hash: bytes,
-) -> DocumentVersion:
-    row = await BaseRows(session, base.tenant).find(str(base.id))
-    versions = VersionRows(session, base.tenant, stored.document)
-    version = await versions.find(stored.version)
-    if row is None or row.vector_generation != base.generation.id or version is None:
+    rows: VersionRows, base: BaseHandle, stored: StoredVersion, source_hash: bytes
+) -> IncomingVersion:
+    # A statement of its own, after the lock: what the wait for it made visible must be seen.
+    version = await rows.incoming(stored.version)
+    if version is None or version.generation != base.generation.id:
         raise VersionOutdated
     if version.source_hash != source_hash or version.status not in {"pending", "processing"}:
         raise VersionOutdated
-    if document.serving_version_id is not None:
-        serving = await versions.find(VersionId(document.serving_version_id))
-        if serving is not None and serving.number > version.number:
-            raise VersionOutdated
+    if version.serving_number is not None and version.serving_number > stored.number:
+        raise VersionOutdated
     return version
 
 

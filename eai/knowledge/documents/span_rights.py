@@ -15,8 +15,8 @@ from eai.knowledge.directory import check_references
 from eai.knowledge.documents.answers import level_of
 from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.documents.levels import check_change
-from eai.knowledge.documents.repository import VersionRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
+from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.errors import DocumentNotReady
 from eai.knowledge.models import KnowledgeDocument
 from eai.platform.jobs import Jobs

@@ -6,7 +6,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.ids import BaseId, DocumentId, JobId
 from eai.knowledge.bases.handle import ServingGeneration
-from eai.knowledge.directory import lowest_clearance
 from eai.knowledge.statistics.repository import StatisticRows
 from eai.platform.jobs import Jobs
 
@@ -28,12 +27,11 @@ async def reweigh_if_drifted(
     replaced meanwhile, the document alone is weighed again.
     """
     rows = StatisticRows(session, used.tenant, used.id)
-    generation = await rows.lock()
-    measured = await rows.average_length(await lowest_clearance(session, used.tenant))
+    averages = await rows.averages()
     parameters = {"base": str(base), "generation": str(used.id)}
-    if measured is not None and _has_drifted(generation.average_length, measured):
-        await rows.set_average_length(measured)
-    elif generation.average_length != used.average_length:
+    if averages.measured is not None and _has_drifted(averages.fixed, averages.measured):
+        await rows.set_average_length(averages.measured)
+    elif averages.fixed != used.average_length:
         parameters["document"] = str(document)
     else:
         return

@@ -1,28 +1,37 @@
 """Counting chunks in memory: what a change adds to a generation's statistics, or takes away."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class Tally:
-    """Sums by rights class. Negative where chunks go; `terms` counts chunks, not occurrences."""
+    """Sums by rights class, negative where chunks go.
 
-    terms: Counter[tuple[str, int]] = field(default_factory=Counter)
-    chunks: Counter[tuple[str, int]] = field(default_factory=Counter)
-    tokens: Counter[tuple[str, int]] = field(default_factory=Counter)
+    `terms` counts the chunks that hold a term, not its occurrences; `chunks` and `tokens` are by class
+    and language.
+    """
+
+    terms: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    chunks: Counter[tuple[int, str]] = field(default_factory=Counter)
+    tokens: Counter[tuple[int, str]] = field(default_factory=Counter)
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether some sum is negative."""
+        if any(count < 0 for count in self.chunks.values()):
+            return True
+        return any(count < 0 for counts in self.terms.values() for count in counts.values())
 
     def add(self, language: str, class_number: int, terms: Mapping[str, int]) -> None:
         """Count a chunk in."""
-        self._count(language, class_number, terms, 1)
+        self.terms[class_number].update(terms.keys())
+        self.chunks[class_number, language] += 1
+        self.tokens[class_number, language] += sum(terms.values())
 
     def remove(self, language: str, class_number: int, terms: Mapping[str, int]) -> None:
         """Count a chunk out; after it was counted in, nothing is left of it."""
-        self._count(language, class_number, terms, -1)
-
-    def _count(self, language: str, class_number: int, terms: Mapping[str, int], sign: int) -> None:
-        for term in terms:
-            self.terms[term, class_number] += sign
-        self.chunks[language, class_number] += sign
-        self.tokens[language, class_number] += sign * sum(terms.values())
+        self.terms[class_number].subtract(terms.keys())
+        self.chunks[class_number, language] -= 1
+        self.tokens[class_number, language] -= sum(terms.values())

@@ -13,8 +13,8 @@ from eai.kernel.paging import PageRequest
 from eai.knowledge.bases.schemas import BaseOut
 from eai.knowledge.documents.drafts import DocumentDraft, SpanRights
 from eai.knowledge.documents.intake import find_duplicate, set_version_status
-from eai.knowledge.documents.repository import DocumentFilter
 from eai.knowledge.documents.schemas import DocumentOut, DocumentPatch, DocumentStatus
+from eai.knowledge.documents.view_rows import DocumentFilter
 from eai.knowledge.errors import ExternalIdExists, PermissionMissing
 from tests.factories.identity import Person
 from tests.factories.knowledge import Knowledge, me

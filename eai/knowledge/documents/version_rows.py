@@ -1,0 +1,156 @@
+"""Every query on the versions of documents."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased, defer
+
+from eai.kernel.ids import DocumentId, TenantId, VersionId
+from eai.kernel.paging import PageRequest
+from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
+from eai.knowledge.visibility import text_array
+from eai.platform.schema import Json
+
+_HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content))
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingVersion:
+    """A version that is to answer, the generation searched now, and the version that answers now."""
+
+    generation: UUID
+    status: str
+    source_hash: bytes
+    intended: Json
+    serving_number: int | None
+
+
+class VersionRows:
+    """The versions of one document."""
+
+    def __init__(self, session: AsyncSession, tenant: TenantId, document: DocumentId) -> None:
+        self._session = session
+        self._tenant = tenant
+        self._document = document
+
+    async def insert(self, values: Mapping[str, Any]) -> int:
+        """Add the next version and tell its number. The caller holds the document."""
+        last = await self._session.scalar(select(func.max(DocumentVersion.number)).where(*self._mine()))
+        number = (last or 0) + 1
+        row = {"tenant_id": self._tenant, "document_id": self._document, "number": number, **values}
+        await self._session.execute(insert(DocumentVersion).values(row))
+        return number
+
+    async def find(self, version: VersionId) -> DocumentVersion | None:
+        """The version, without its text."""
+        statement = select(DocumentVersion).where(*self._mine(), DocumentVersion.id == version)
+        return await self._session.scalar(
+            statement.options(*_HEAVY).execution_options(populate_existing=True)
+        )
+
+    async def incoming(self, version: VersionId) -> IncomingVersion | None:
+        """What decides whether the version may answer now; None where it or the base is gone."""
+        serving = aliased(DocumentVersion)
+        row = (
+            await self._session.execute(
+                select(
+                    KnowledgeBase.vector_generation,
+                    DocumentVersion.status,
+                    DocumentVersion.source_hash,
+                    DocumentVersion.intended,
+                    serving.number,
+                )
+                .select_from(KnowledgeDocument)
+                .join(
+                    KnowledgeBase,
+                    (KnowledgeBase.tenant_id == KnowledgeDocument.tenant_id)
+                    & (KnowledgeBase.id == KnowledgeDocument.base_id)
+                    & KnowledgeBase.deleting_since.is_(None),
+                )
+                .join(
+                    DocumentVersion,
+                    (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
+                    & (DocumentVersion.document_id == KnowledgeDocument.id),
+                )
+                .outerjoin(
+                    serving,
+                    (serving.tenant_id == KnowledgeDocument.tenant_id)
+                    & (serving.id == KnowledgeDocument.serving_version_id),
+                )
+                .where(*self._mine(), DocumentVersion.id == version)
+            )
+        ).one_or_none()
+        return None if row is None else IncomingVersion(*row)
+
+    async def text_of(self, version: VersionId) -> str | None:
+        """What the version says."""
+        statement = select(DocumentVersion.content).where(*self._mine(), DocumentVersion.id == version)
+        return await self._session.scalar(statement)
+
+    async def page(self, page: PageRequest) -> Sequence[DocumentVersion]:
+        """Versions, newest first; one more than asked for when more follow."""
+        statement = select(DocumentVersion).where(*self._mine())
+        if page.after is not None:
+            statement = statement.where(DocumentVersion.number < int(page.after[0]))
+        ordered = statement.order_by(DocumentVersion.number.desc()).limit(page.limit + 1)
+        return (await self._session.scalars(ordered.options(*_HEAVY))).all()
+
+    async def update(self, version: VersionId, values: Mapping[str, Any]) -> None:
+        """Change a version's row."""
+        await self._session.execute(
+            update(DocumentVersion)
+            .where(*self._mine(), DocumentVersion.id == version)
+            .values(**values)
+            .execution_options(synchronize_session=False)
+        )
+
+    async def forget_intended(self, fields: Collection[str]) -> None:
+        """Drop what versions that do not answer yet would change: somebody has set it since."""
+        await self._session.execute(
+            update(DocumentVersion)
+            .where(*self._mine(), DocumentVersion.status != "ready")
+            .values(intended=DocumentVersion.intended.op("-")(text_array(fields)))
+            .execution_options(synchronize_session=False)
+        )
+
+    async def delete(self, version: VersionId) -> None:
+        """Remove a version that has no chunks."""
+        await self._session.execute(
+            delete(DocumentVersion).where(*self._mine(), DocumentVersion.id == version)
+        )
+
+    def _mine(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        return DocumentVersion.tenant_id == self._tenant, DocumentVersion.document_id == self._document
+
+
+async def set_status(
+    session: AsyncSession, tenant: TenantId, version: VersionId, status: str, error: Json | None
+) -> None:
+    """Set a version's status, unless it is served."""
+    served = select(KnowledgeDocument.id).where(
+        KnowledgeDocument.tenant_id == tenant, KnowledgeDocument.serving_version_id == version
+    )
+    await session.execute(
+        update(DocumentVersion)
+        .where(DocumentVersion.tenant_id == tenant, DocumentVersion.id == version, ~served.exists())
+        .values(status=status, error=error)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def newest_id() -> Any:
+    """The id of the newest version of the document at hand, as part of a query on documents."""
+    version = aliased(DocumentVersion)
+    return (
+        select(version.id)
+        .where(version.tenant_id == KnowledgeDocument.tenant_id, version.document_id == KnowledgeDocument.id)
+        .order_by(version.number.desc())
+        .limit(1)
+        .correlate(KnowledgeDocument)
+        .scalar_subquery()
+    )
