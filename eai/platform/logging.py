@@ -19,7 +19,8 @@ from eai.platform.context import entered_work
 Event = MutableMapping[str, Any]
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
-_QUIET = ("httpx", "httpx2", "uvicorn.access")
+_HAYSTACK = ("haystack", "haystack_integrations", "haystack_experimental")
+_QUIET = ("httpx", "httpx2", "uvicorn.access", *_HAYSTACK)
 _DEEPEST_CAUSE = 8
 
 
@@ -48,6 +49,9 @@ def configure_logging(
     logging.basicConfig(level=max(number, logging.INFO), handlers=[handler], force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    for name in _HAYSTACK:
+        # Importing it installs handlers that write every record once more, exception texts included.
+        logging.getLogger(name).handlers.clear()
 
 
 def add_work(_logger: object, _method: str, event: Event) -> Event:

@@ -101,3 +101,20 @@ def test_levels_below_the_chosen_one_are_dropped(stream: io.StringIO) -> None:
     structlog.get_logger().info("quiet")
     logging.getLogger("library").info("quiet")
     assert stream.getvalue() == ""
+
+
+def test_haystack_writes_through_our_handler_only_and_only_what_is_wrong(
+    stream: io.StringIO, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import haystack  # noqa: F401, PLC0415 - importing it installs its handlers
+
+    configure_logging(stream=stream)
+    logging.getLogger("haystack.core.pipeline").info("Running component embed")
+    try:
+        raise ValueError("the question")
+    except ValueError:
+        logging.getLogger("haystack.core.pipeline").exception("component failed")
+    (line,) = _lines(stream)
+    assert line["event"] == "component failed"
+    assert "the question" not in json.dumps(line)
+    assert capsys.readouterr().err == ""
