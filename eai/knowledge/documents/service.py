@@ -1,7 +1,6 @@
 """Shows documents, and changes what is not their text."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.sql import true
 
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
@@ -44,7 +43,8 @@ class Documents:
         self, session: AsyncSession, subject: Subject, base: BaseHandle, document: DocumentId
     ) -> DocumentOut:
         """A live document that `subject` has just written, whether or not it may read it."""
-        view = await ViewRows(session, base.tenant, base.id).view(document, true())
+        is_live = KnowledgeDocument.deleting_since.is_(None)
+        view = await ViewRows(session, base.tenant, base.id).view(document, is_live)
         if view is None:
             raise NotFound
         chunks = await ChunkRows(session, base.tenant).count_serving(
