@@ -40,7 +40,9 @@ class FileSubmission(DocumentFields):
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    return model.model_json_schema()
+    """What the document says of a model that FastAPI does not see; what it is made of is described there."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {name: value for name, value in schema.items() if name != "$defs"}
 
 
 _REQUEST_BODY = {
