@@ -1,0 +1,132 @@
+"""One valid request of each operation. A new operation fails the suite until it has its line here."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+
+from tests.api.matrix.operations import Operation, Place, with_id
+from tests.api.matrix.world import Things
+from tests.stack import Caller, Json
+
+
+@dataclass(frozen=True)
+class Valid:
+    """What an operation takes besides the ids in its path."""
+
+    body: Json | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def _name() -> str:
+    return f"name {uuid4().hex[:10]}"
+
+
+def _entries(ids: Things) -> list[Json]:
+    return [{"principal": ids.reference, "permission": "manage", "effect": "allow"}]
+
+
+VALID: dict[str, Callable[[Things], Valid]] = {
+    "create_knowledge_base": lambda ids: Valid(
+        {"name": _name(), "embedding_model": "local-hash-256", "acl": _entries(ids)}
+    ),
+    "list_knowledge_bases": lambda _: Valid(),
+    "get_knowledge_base": lambda _: Valid(),
+    "update_knowledge_base": lambda _: Valid({"description": "x"}),
+    "delete_knowledge_base": lambda _: Valid(),
+    "get_knowledge_base_acl": lambda _: Valid(),
+    "set_knowledge_base_acl": lambda ids: Valid({"entries": _entries(ids)}),
+    "explain_knowledge_base_access": lambda ids: Valid(query={"principal": ids.reference}),
+    "create_document": lambda ids: Valid(
+        {"title": "A note", "content": f"Some words, {uuid4()}.", "readers": [ids.reference]}
+    ),
+    "list_documents": lambda _: Valid(query={"limit": "1"}),
+    "get_document": lambda _: Valid(),
+    "update_document": lambda _: Valid({"title": "Another title"}),
+    "delete_document": lambda _: Valid(),
+    "get_document_content": lambda _: Valid(),
+    "list_document_versions": lambda _: Valid(),
+    "get_chunk": lambda _: Valid(),
+    "set_document_acl": lambda ids: Valid(
+        {
+            "readers": [ids.reference],
+            "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
+        }
+    ),
+    "query_knowledge_base": lambda _: Valid({"query": "parcel"}),
+    "get_deletion_receipt": lambda _: Valid(),
+    "list_models": lambda _: Valid(),
+    "get_model": lambda _: Valid(),
+    "list_audit_events": lambda _: Valid(),
+    "list_audit_checkpoints": lambda _: Valid(),
+    "verify_audit": lambda _: Valid(),
+    "export_audit": lambda _: Valid(),
+    "create_tenant": lambda _: Valid({"name": "A tenant", "slug": f"s{uuid4().hex[:20]}"}),
+    "list_tenants": lambda _: Valid(),
+    "get_tenant": lambda _: Valid(),
+    "create_principal": lambda ids: Valid({"kind": "agent", "name": _name(), "groups": [ids.group]}),
+    "list_principals": lambda _: Valid(),
+    "get_principal": lambda _: Valid(),
+    "update_principal": lambda ids: Valid({"groups": [ids.group]}),
+    "delete_principal": lambda _: Valid(),
+    "create_group": lambda _: Valid({"name": _name()}),
+    "list_groups": lambda _: Valid(),
+    "get_group": lambda _: Valid(),
+    "delete_group": lambda _: Valid(),
+    "set_group_members": lambda ids: Valid({"members": [ids.principal]}),
+    "create_api_key": lambda ids: Valid({"principal_id": ids.principal}),
+    "list_api_keys": lambda ids: Valid(query={"principal_id": ids.principal}),
+    "get_api_key": lambda _: Valid(),
+    "revoke_api_key": lambda _: Valid(),
+    "rotate_api_key": lambda _: Valid({"grace_seconds": 60}),
+    "get_me": lambda _: Valid(),
+    "get_settings": lambda _: Valid(),
+    "update_settings": lambda _: Valid({"rate_limits": {"requests_per_minute": 100000}}),
+}
+
+
+def ids_of(things: Things) -> dict[str, str]:
+    """What stands in a path, by the parameter's name."""
+    return {**{name: str(value) for name, value in vars(things).items()}, "name": "local-hash-256"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of an operation, valid until something in it is replaced."""
+
+    operation: Operation
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any = None
+
+    @classmethod
+    def of(cls, operation: Operation, things: Things) -> "Request":
+        valid = VALID[operation.name](things)
+        return cls(operation, ids_of(things), valid.query, valid.body)
+
+    def put(self, place: Place, value: str) -> "Request":
+        """The same request with `value` at `place`."""
+        path, query, body = dict(self.path), dict(self.query), self.body
+        if place.part == "path":
+            path[place.name] = value
+        elif place.part == "query":
+            query[place.name] = value
+        else:
+            body = with_id(body, place.way, value)
+        return Request(self.operation, path, query, body)
+
+    def spoilt(self) -> "Request":
+        """The same request with a body that no operation accepts."""
+        return Request(self.operation, self.path, self.query, {"no_such_field": True})
+
+    @property
+    def url(self) -> str:
+        return self.operation.path.format(**self.path)
+
+    async def sent(self, caller: Caller, *, method: str | None = None, **headers: str) -> httpx2.Response:
+        body = {} if self.body is None else {"json": self.body}
+        return await caller.request(
+            method or self.operation.method, self.url, params=dict(self.query), headers=headers, **body
+        )

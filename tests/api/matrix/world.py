@@ -1,0 +1,200 @@
+"""Two tenants with one of everything, and every kind of stranger."""
+
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from tests.conftest import DatabaseUrls
+from tests.stack import Caller, Company, Person, Stack
+
+TENANT_ROLES = (
+    "tenant_admin", "kb_manager", "developer", "data_steward", "security_officer", "auditor",
+)  # fmt: skip
+TENANT_SCOPES = {
+    "rag:query", "rag:ingest", "kb:read", "kb:write", "kb:admin", "gateway:invoke", "steward:review",
+    "privacy:admin", "audit:read", "finops:read", "finops:write", "policy:admin", "models:admin",
+    "tenant:admin",
+}  # fmt: skip
+
+SECRET = "Zanzibar closes the merger on Tuesday."
+
+
+@dataclass(frozen=True)
+class Things:
+    """One id of each kind. `hidden` ones are of the same tenant, above every clearance but the highest."""
+
+    base: str
+    alias: str
+    document: str
+    chunk: str
+    receipt: str
+    principal: str
+    reference: str
+    group: str
+    key: str
+    tenant: str
+    hidden: "Things | None" = None
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """Callers whose credential opens nothing: it never did, or by what ended it."""
+
+    revoked: Caller
+    expired: Caller
+    suspended: Caller
+    deleted: Caller
+    old_secret: Caller
+    nobody: Caller
+    malformed: Caller
+    unknown: Caller
+
+    def all(self) -> dict[str, Caller]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class World:
+    """`mine` asks for what is `theirs`."""
+
+    stack: Stack
+    mine: Company
+    theirs: Company
+    my: Things
+    their: Things
+    strangers: Strangers
+    uncleared: Person
+    """Manages everything of mine, cleared for public only, and no auditor."""
+    unlisted: Person
+    """Works in my tenant and is on no access list."""
+    reader: Person
+    """Has every scope that content needs, and read alone on my base."""
+    narrowed: dict[frozenset[str], Caller]
+
+    async def without(self, scopes: frozenset[str]) -> Caller:
+        """A caller of my tenant with every scope but these."""
+        if scopes not in self.narrowed:
+            key = {"scopes": sorted(TENANT_SCOPES - scopes)}
+            person = await self.mine.person(*TENANT_ROLES, clearance="secret", key=key)
+            self.narrowed[scopes] = person.api
+        return self.narrowed[scopes]
+
+
+async def things_of(company: Company) -> Things:
+    """One of everything that `company`'s administrator can see."""
+    reader = await company.person("member", kind="service")
+    base = await company.base(reader.reference)
+    shown = await _contents(company, base, "A parcel was lost at sea.", "internal")
+    hidden = await _contents(company, base, SECRET, "restricted")
+    alias = (await company.admin.got(f"/v1/knowledge-bases/{base}"))["alias"]
+    holder = await company.person("member", kind="service")
+    key = await company.admin.made("/v1/api-keys", {"principal_id": holder.id, "name": "spare"})
+    shown_things = Things(
+        base=base,
+        alias=alias,
+        principal=reader.id,
+        reference=reader.reference,
+        group=(await company.group(reader)).removeprefix("group:"),
+        key=key["id"],
+        tenant=company.id,
+        **shown,
+    )
+    return replace(shown_things, hidden=replace(shown_things, **hidden))
+
+
+async def _contents(company: Company, base: str, text: str, level: str) -> dict[str, str]:
+    document = await company.document(base, text, title=f"About {level}", classification=level)
+    found = await company.admin.made(f"/v1/knowledge-bases/{base}/query", {"query": text}, status=200)
+    (chunk,) = [hit["chunk_id"] for hit in found["results"] if hit["document_id"] == document]
+    gone = await company.document(base, f"Once there was: {text}", classification=level)
+    answer = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{gone}")
+    assert answer.status_code == 200, answer.text
+    return {"document": document, "chunk": chunk, "receipt": gone}
+
+
+async def world_of(stack: Stack, urls: DatabaseUrls) -> World:
+    """Both tenants, seeded."""
+    mine, theirs = await stack.company(), await stack.company()
+    my, their = await things_of(mine), await things_of(theirs)
+    reader = await mine.person("kb_manager", clearance="secret")
+    await _list(mine, my.base, reader)
+    return World(
+        stack=stack,
+        mine=mine,
+        theirs=theirs,
+        my=my,
+        their=their,
+        strangers=await _strangers(stack, mine, urls),
+        uncleared=await mine.person(
+            "tenant_admin", "kb_manager", "developer", "data_steward", clearance="public"
+        ),
+        unlisted=await mine.person("kb_manager", "developer", clearance="secret"),
+        reader=reader,
+        narrowed={},
+    )
+
+
+async def _list(company: Company, base: str, reader: Person) -> None:
+    path = f"/v1/knowledge-bases/{base}/acl"
+    entries = (await company.admin.got(path))["entries"]
+    entries.append({"principal": reader.reference, "permission": "read", "effect": "allow"})
+    answer = await company.admin.put(path, json={"entries": entries})
+    assert answer.status_code == 200, answer.text
+
+
+async def _strangers(stack: Stack, company: Company, urls: DatabaseUrls) -> Strangers:
+    admin = company.admin
+    people = {
+        name: await company.person(*TENANT_ROLES) for name in ("revoked", "expired", "suspended", "deleted")
+    }
+    rotated = await company.person(*TENANT_ROLES)
+    keys = {name: (await person.api.got("/v1/me"))["api_key_id"] for name, person in people.items()}
+    assert (await admin.delete(f"/v1/api-keys/{keys['revoked']}")).status_code == 204
+    _expire(urls, keys["expired"])
+    suspension = {"suspended": True}
+    suspended = await admin.patch(f"/v1/principals/{people['suspended'].id}", json=suspension)
+    assert suspended.status_code == 200
+    assert (await admin.delete(f"/v1/principals/{people['deleted'].id}")).status_code == 204
+    own = (await rotated.api.got("/v1/me"))["api_key_id"]
+    await rotated.api.made(f"/v1/api-keys/{own}/rotate", {"grace_seconds": 0}, status=200)
+    return Strangers(
+        old_secret=rotated.api,
+        nobody=stack.caller(None),
+        malformed=stack.caller("eai_' OR 1=1 --"),
+        unknown=stack.caller(f"eai_{'0' * 16}_{'0' * 64}"),
+        **{name: person.api for name, person in people.items()},
+    )
+
+
+def _expire(urls: DatabaseUrls, key: str) -> None:
+    with psycopg.connect(urls.admin, autocommit=True) as admin:
+        done = admin.execute(
+            "UPDATE eai.api_keys SET expires_at = now() - interval '1 s' WHERE id = %s", [key]
+        )
+        assert done.rowcount == 1
+
+
+def rows_of(urls: DatabaseUrls, tenant: str) -> dict[str, str | None]:
+    """A digest of everything that the database holds of a tenant, by table."""
+    with psycopg.connect(urls.admin, autocommit=True) as admin:
+        tables = admin.execute("""
+            SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
+             WHERE n.nspname = 'eai' AND c.relkind = 'r'""").fetchall()
+        return {
+            table: admin.execute(
+                sql.SQL(_DIGEST).format(sql.Identifier(table)),
+                [tenant],
+            ).fetchone()[0]  # type: ignore[index]
+            for (table,) in tables
+        }
+
+
+def missing() -> str:
+    """An id of nothing."""
+    return str(uuid4())
+
+
+_DIGEST = "SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) FROM eai.{} t WHERE tenant_id = %s"
