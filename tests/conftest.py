@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,14 +68,21 @@ def _loopback_only() -> None:
     socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
 
 
-@pytest.fixture(scope="session")
-def database_urls() -> Iterator[DatabaseUrls]:
-    """A migrated database of this test process."""
+@contextmanager
+def fresh_database() -> Iterator[DatabaseUrls]:
+    """A migrated database that nobody else uses, gone at the end."""
     admin, app = os.environ[_RUN].split()
     name = f"eai_{uuid4().hex[:12]}"
     _execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {}"), name, TEMPLATE)
     yield DatabaseUrls(app=_at(app, name), admin=_at(admin, name))
     _execute(admin, sql.SQL("DROP DATABASE {} WITH (FORCE)"), name)
+
+
+@pytest.fixture(scope="session")
+def database_urls() -> Iterator[DatabaseUrls]:
+    """A migrated database of this test process."""
+    with fresh_database() as urls:
+        yield urls
 
 
 @pytest.fixture(scope="session")

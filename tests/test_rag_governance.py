@@ -18,7 +18,7 @@ from eai.gateway.service import RegisteredModel
 from eai.integrations.local_models import HashEmbedder
 from eai.kernel.ids import GenerationId, TenantId
 from eai.knowledge.ports import Selector, SpaceId
-from tests.conftest import DatabaseUrls
+from tests.conftest import fresh_database
 from tests.stack import Caller, Company, Stack, running_stack, settings
 
 REFUND = "The refund is paid within fourteen days."
@@ -43,7 +43,7 @@ def capped() -> RecordingEmbedder:
 
 @pytest.fixture(scope="module")
 async def governed(
-    database_urls: DatabaseUrls, capped: RecordingEmbedder, tmp_path_factory: pytest.TempPathFactory
+    capped: RecordingEmbedder, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stack]:
     """A product with a second model of equal size, capped at confidential."""
     capped_model = replace(
@@ -56,9 +56,10 @@ async def governed(
         "local-hash-256": RegisteredModel(LOCAL_HASH_256, HashEmbedder()),
         "capped-256": RegisteredModel(capped_model, capped),
     }
-    chosen = settings(database_urls.app, tmp_path_factory.mktemp("governed"))
-    async with running_stack(chosen, models=models) as running:
-        yield running
+    with fresh_database() as urls:
+        chosen = settings(urls.app, tmp_path_factory.mktemp("governed"))
+        async with running_stack(chosen, models=models) as running:
+            yield running
 
 
 @pytest.fixture
