@@ -59,7 +59,7 @@ class QueryRows:
 # as one text each.
 _OPEN = """
     SELECT subject, base, entries, classes, chunks_by_language, document_frequencies
-      FROM eai.open_query(%(key_id)s, %(macs)s, %(base)s, %(alias)s,
+      FROM eai.open_query(%(key_id)s, %(macs)b, %(base)s, %(alias)s,
                           string_to_array(%(terms)s, ' '), %(most)s)"""
 _RECHECK = """
     SELECT subject, base, entries, passages

@@ -11,8 +11,8 @@ EntryRows = Sequence[tuple[str, str, str]]
 class OpenedRow(NamedTuple):
     """The answer of `eai.open_query`.
 
-    `classes` holds one number too many when they do not fit a filter. It and what follows are None where
-    no entry lets the caller read.
+    `base` is None for one that is not there. Where no entry lets the caller read, it is empty and all from
+    `classes` on is None. `classes` holds one number too many when they do not fit a filter.
     """
 
     subject: Json

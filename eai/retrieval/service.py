@@ -20,7 +20,7 @@ from eai.retrieval.opening import Admit, open_question
 from eai.retrieval.pipeline import retrieval_pipeline, run_pass
 from eai.retrieval.recheck import Rule
 from eai.retrieval.repository import QueryRows
-from eai.retrieval.schemas import QueryRequest, Shortcoming
+from eai.retrieval.schemas import Mode, QueryRequest, Shortcoming
 from eai.retrieval.values import Cited, Question
 
 
@@ -71,7 +71,8 @@ class Retrieval:
         return answer
 
     async def _query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
-        opening = await open_question(self._rows, credential, base, analyse_query(request.query), admit)
+        terms = {} if request.mode is Mode.VECTOR else analyse_query(request.query)
+        opening = await open_question(self._rows, credential, base, terms, admit)
         question = Question.of(request, opening)
         with span("rag.query", _attributes(question)):
             try:

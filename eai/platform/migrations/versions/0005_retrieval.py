@@ -28,8 +28,8 @@ def _open_query() -> None:
     """One round trip: credential, subject, base, permitted rights classes, and term statistics.
 
     No row is answered for a credential that opens nothing. A base that is missing and one of which no
-    entry lets the caller read take the same steps, so that their times do not differ; `base` is null
-    for the former only, because `kb:admin` sees every base.
+    entry lets the caller read take the same steps, so that their times do not differ: `base` is null for
+    the former and empty for the latter, since `kb:admin` sees every base.
 
     Statistics count only classes without readers, at a level that neither the caller's clearance nor
     the lowest clearance of the tenant's principals is below: an IDF then tells nothing of the rest.
@@ -51,6 +51,7 @@ def _open_query() -> None:
             lowest    integer;
             counted   integer[];
             is_open   boolean;
+            nobody    CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
         BEGIN
             IF who IS NULL THEN
                 RETURN;
@@ -68,15 +69,14 @@ def _open_query() -> None:
                    AND NOT bool_or(e.effect = 'deny' AND e.permission = 'read')
               INTO entries, is_open
               FROM eai.knowledge_base_entries e
-             WHERE e.tenant_id = (who->>'tenant')::uuid AND e.base_id = found.id
+             WHERE e.tenant_id = (who->>'tenant')::uuid AND e.base_id = COALESCE(found.id, p_base_id, nobody)
                AND e.principal = ANY (mine);
-            IF found.id IS NOT NULL THEN
+            base := CASE WHEN found.id IS NOT NULL THEN json_build_object() END;
+            IF is_open AND found.id IS NOT NULL THEN
                 base := json_build_object(
                     'id', found.id, 'classification', found.classification,
                     'embedding_model', found.embedding_model, 'dimensions', found.dimensions,
                     'generation', found.vector_generation, 'collection', found.vector_collection);
-            END IF;
-            IF is_open THEN
                 SELECT min(p.clearance) INTO lowest FROM eai.principals p
                  WHERE p.tenant_id = found.tenant_id;
                 SELECT array_agg(c.number) FILTER (WHERE c.is_mine AND c.level <= cleared),
