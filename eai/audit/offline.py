@@ -8,18 +8,22 @@ from itertools import groupby
 from multiprocessing import get_context
 from os import cpu_count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from eai.audit.checkpoint import SignedCheckpoint, TrustedKeys
 from eai.audit.export import Preamble, is_preamble, read_block, read_preamble, read_statement
-from eai.audit.scan import BLOCK, Block, Fault, Reason, Run, scan
+from eai.audit.scan import Block, Fault, Reason, Run, scan
 from eai.audit.verification import Head, Report, Verification
 from eai.kernel.ids import TenantId
 
 STRETCH_BYTES = 4 * 1024 * 1024
-"""How much of the file one scan holds in memory."""
+"""How much of the file one process scans at a time."""
+
+BATCH_BYTES = 48 * 1024
+"""How much of it is held in memory; much more would leave the processor's cache."""
 
 Part = Run | SignedCheckpoint | Head | Fault
+Item = Block | SignedCheckpoint | Head | Fault
 
 
 def verify_export(
@@ -61,14 +65,14 @@ def verify_export(
 
 
 def scan_stretch(path: Path, tenant: TenantId, begin: int, end: int) -> list[Part]:
-    """What the lines within bytes `[begin, end)` of the file show, in their order."""
-    with path.open("rb") as file:
-        file.seek(begin)
-        lines = file.read(end - begin).split(b"\n")
+    """What the lines within bytes `[begin, end)` of the file show, in their order, up to a fault."""
     parts: list[Part] = []
-    for is_entry, grouped in groupby(filter(None, lines), key=_is_entry):
-        group = list(grouped)
-        parts += _entries(tenant, group) if is_entry else _statements(group)
+    for are_entries, items in groupby(_items(path, begin, end), key=lambda item: isinstance(item, Block)):
+        if are_entries:
+            run = scan(tenant, cast(Iterator[Block], items))
+            parts += [run] if run else []
+        else:
+            parts += cast(Iterator[SignedCheckpoint | Head | Fault], items)
         if isinstance(parts[-1], Fault) or (isinstance(parts[-1], Run) and parts[-1].fault):
             break
     return parts
@@ -132,45 +136,48 @@ def _parts(path: Path, tenant: TenantId, bounds: list[tuple[int, int]], processe
             yield from ahead.popleft().result()
 
 
-def _is_entry(line: bytes) -> bool:
-    return line.startswith(b"[")
-
-
-def _entries(tenant: TenantId, lines: list[bytes]) -> list[Part]:
-    unreadable: list[Fault] = []
-    run = scan(tenant, _blocks(lines, unreadable))
-    return [*([run] if run else []), *unreadable]
-
-
-def _blocks(lines: list[bytes], unreadable: list[Fault]) -> Iterator[Block]:
-    """Entries block by block, up to the first line that is none, which is added to `unreadable`."""
-    for begin in range(0, len(lines), BLOCK):
-        chosen = lines[begin : begin + BLOCK]
+def _items(path: Path, begin: int, end: int) -> Iterator[Item]:
+    """Blocks of entries and what stands between them, up to a line that cannot be read."""
+    for lines in _batches(path, begin, end):
         try:
-            yield read_block(chosen)
+            yield read_block(lines)
         except ValueError:
-            good = _readable(chosen)
-            if good:
-                yield read_block(chosen[:good])
-            unreadable.append(Fault(0, Reason.LINE_UNREADABLE))
-            return
+            for item in _told_apart(lines):
+                yield item
+                if isinstance(item, Fault):
+                    return
 
 
-def _readable(lines: list[bytes]) -> int:
-    """How many of `lines` are entries before the first that is none."""
-    for count, line in enumerate(lines):
-        try:
-            read_block([line])
-        except ValueError:
-            return count
-    return len(lines)
+def _batches(path: Path, begin: int, end: int) -> Iterator[list[bytes]]:
+    """The lines of a stretch, about as many at a time as a block has."""
+    with path.open("rb") as file:
+        file.seek(begin)
+        while begin < end:
+            piece = file.read(min(BATCH_BYTES, end - begin))
+            if not piece.endswith(b"\n"):
+                piece += file.readline()
+            begin += len(piece)
+            yield [line for line in piece.split(b"\n") if line]
 
 
-def _statements(lines: Iterable[bytes]) -> list[Part]:
-    parts: list[Part] = []
-    for line in lines:
-        try:
-            parts.append(read_statement(line))
-        except ValueError:
-            return [*parts, Fault(0, Reason.LINE_UNREADABLE)]
-    return parts
+def _told_apart(lines: list[bytes]) -> Iterator[Item]:
+    for are_entries, grouped in groupby(lines, key=lambda line: line.startswith(b"[")):
+        group = list(grouped)
+        if are_entries and (block := _block_or_none(group)):
+            yield block
+        else:
+            yield from map(_item, group)
+
+
+def _item(line: bytes) -> Item:
+    try:
+        return _block_or_none([line]) or read_statement(line)
+    except ValueError:
+        return Fault(0, Reason.LINE_UNREADABLE)
+
+
+def _block_or_none(lines: list[bytes]) -> Block | None:
+    try:
+        return read_block(lines)
+    except ValueError:
+        return None

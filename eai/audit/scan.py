@@ -29,12 +29,15 @@ Columns = Sequence[str | None]
 
 
 class Block(NamedTuple):
-    """Entries as they are stored, field by field, in the order in which they claim to stand."""
+    """Entries as they are stored, field by field, in the order in which they claim to stand.
+
+    `columns` is None for an entry whose columns were found to say what its body says.
+    """
 
     seqs: Sequence[int]
     hashes: Sequence[bytes]
     bodies: Sequence[bytes]
-    columns: Sequence[Columns]
+    columns: Sequence[Columns | None]
 
     def part(self, begin: int, end: int | None = None) -> "Block":
         """Some of the entries, as a slice would take them."""
@@ -111,15 +114,25 @@ def scan(tenant: TenantId, blocks: Iterable[Block]) -> Run | None:
     times: list[str] = []
     fault: Fault | None = None
     for block in _chain(first, remaining):
-        good = len(block.seqs)
-        if not _is_clean(owner, previous, first.seqs[0] + len(hashes), block):
-            good, fault = _diagnose(owner, previous, first.seqs[0] + len(hashes), block, remaining)
-        hashes += block.hashes[:good]
-        times += [str(columns[0]) for columns in block.columns[:good]]
+        expected = first.seqs[0] + len(hashes)
+        found = _times_if_clean(owner, previous, expected, block)
+        if found is None:
+            good, fault = _diagnose(owner, previous, expected, block, remaining)
+            found = [str(orjson.loads(body)["occurred_at"]) for body in block.bodies[:good]]
+        hashes += block.hashes[: len(found)]
+        times += found
         if fault:
             break
         previous = hashes[-1]
     return Run(first.seqs[0], digest, hashes, _span(first.seqs[0], times), fault)
+
+
+def agrees(body: bytes, columns: Columns) -> bool:
+    """Whether query columns say what `body` says; a body that says nothing agrees with none."""
+    try:
+        return _columns(orjson.loads(body)) == list(columns)
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def misplaced(expected: int, found: int, later: Iterable[int] = ()) -> Fault:
@@ -145,11 +158,11 @@ def _chain(first: Block, remaining: Iterator[Block]) -> Iterator[Block]:
     yield from remaining
 
 
-def _is_clean(owner: str, previous: bytes | None, seq: int, block: Block) -> bool:
-    """Whether all of `block` is in order; each comparison is of whole lists, made by the interpreter in C."""
+def _times_if_clean(owner: str, previous: bytes | None, seq: int, block: Block) -> list[str] | None:
+    """The entries' instants if all of `block` is in order: comparisons of whole lists, made in C."""
     seqs, hashes, bodies, columns = block
     if list(seqs) != list(range(seq, seq + len(seqs))):
-        return False
+        return None
     links = [
         sha256(CHAIN_PREFIX + before + pack_seq(place) + sha256(body).digest()).digest()
         for before, place, body in zip((previous or b"", *hashes), seqs, bodies, strict=False)
@@ -157,24 +170,37 @@ def _is_clean(owner: str, previous: bytes | None, seq: int, block: Block) -> boo
     if previous is None:
         links[0] = hashes[0]
     if links != list(hashes):
-        return False
+        return None
     try:
-        said = [_said(body) for body in bodies]
+        said = [orjson.loads(body) for body in bodies]
+        is_faithful = (
+            _are_canonical(said, bodies)
+            and {fields["tenant"] for fields in said} == {owner}
+            and all(
+                row is None or _columns(fields) == list(row)
+                for fields, row in zip(said, columns, strict=True)
+            )
+        )
+        return [str(fields["occurred_at"]) for fields in said] if is_faithful else None
     except (ValueError, KeyError, TypeError):
-        return False
-    return said == [[body, owner, *row] for body, row in zip(bodies, columns, strict=True)]
+        return None
 
 
-def _said(body: bytes) -> list[Any]:
-    """What a body says, and how our own encoder would have spelled it.
+def _are_canonical(said: list[Any], bodies: Sequence[bytes]) -> bool:
+    """Whether our own encoder would have spelled them so.
 
     Two spellings of one value, or a key given twice, would let readers disagree about what was said.
     """
-    fields = orjson.loads(body)
+    return list(map(orjson.dumps, said)) == list(bodies)
+
+
+def _agree(fields: dict[str, Any], columns: Columns | None) -> bool:
+    return columns is None or _columns(fields) == list(columns)
+
+
+def _columns(fields: dict[str, Any]) -> list[Any]:
     actor, resource = fields["actor"], fields["resource"]
     return [
-        orjson.dumps(fields),
-        fields["tenant"],
         fields["occurred_at"],
         fields["action"],
         fields["decision"],
@@ -201,16 +227,17 @@ def _diagnose(
     raise AssertionError("a block that is not clean has a first bad entry")
 
 
-def _unfaithful(owner: str, body: bytes, columns: Columns) -> Reason | None:
+def _unfaithful(owner: str, body: bytes, columns: Columns | None) -> Reason | None:
     try:
-        spelled, tenant, *said = _said(body)
+        fields = orjson.loads(body)
+        tenant, said = fields["tenant"], _columns(fields)
     except (ValueError, KeyError, TypeError):
         return Reason.BODY_UNREADABLE
     if tenant != owner:
         return Reason.FOREIGN_TENANT
-    if said != list(columns):
+    if columns is not None and said != list(columns):
         return Reason.COLUMNS_DIFFER
-    return Reason.BODY_UNREADABLE if spelled != body else None
+    return None if _are_canonical([fields], [body]) else Reason.BODY_UNREADABLE
 
 
 def _span(first_seq: int, times: list[str]) -> Span | None:
