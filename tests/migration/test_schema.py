@@ -113,6 +113,7 @@ def test_only_the_named_steps_run_with_the_rights_of_others(admin: psycopg.Conne
         ("audit_extend", "eai_audit"),
         ("audit_checkpoint", "eai_audit"),
         ("audit_anchored", "eai_audit"),
+        ("audit_unsettled", "eai_audit"),
     }
     assert all(config == ["search_path=eai, pg_temp"] for *_, config in found)
 
