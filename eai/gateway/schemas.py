@@ -2,9 +2,11 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Label = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[\w.:/@-]+$")]
+from eai.kernel.canonical import nfc
+
+Label = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[\w.:/@-]+$"), AfterValidator(nfc)]
 
 
 class Labels(BaseModel):

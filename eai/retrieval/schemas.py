@@ -73,8 +73,9 @@ def _comparable(value: Any) -> Comparable:
     return form
 
 
-_SCALAR = {"type": ["string", "number", "boolean"]}
-_VALUES = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR, "minItems": 1, "maxItems": MAX_VALUES}]}
+_SCALARS = [{"type": "string", "maxLength": MAX_VALUE_LENGTH}, {"type": "number"}, {"type": "boolean"}]
+_LIST = {"type": "array", "items": {"anyOf": _SCALARS}, "minItems": 1, "maxItems": MAX_VALUES}
+_VALUES: dict[str, Any] = {"anyOf": [*_SCALARS, _LIST]}
 
 Condition = Annotated[Any, PlainValidator(_accepted), WithJsonSchema(_VALUES)]
 Conditions = Annotated[

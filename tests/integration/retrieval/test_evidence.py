@@ -1,10 +1,14 @@
 """What a query leaves on record: events in the tenant's chain, usage rows, and which documents were shown."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 import orjson
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
+from prometheus_client import REGISTRY
 from sqlalchemy import text
 
 from eai.access.acl import Entry, Permission
@@ -13,6 +17,7 @@ from eai.audit.service import Audit
 from eai.kernel.errors import NotFound
 from eai.knowledge.ports import SearchHits, SearchRequest, SpaceId, Vectors, VectorStoreUnavailable
 from eai.platform.database import Database
+from eai.platform.telemetry import record_spans
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.schemas import QueryRequest
 from eai.retrieval.service import Retrieval
@@ -85,6 +90,14 @@ async def test_usage_counts_the_query_and_the_tokens_of_its_embedding(
     assert {rag["api_key"], embeddings["api_key"]} == {asker.api_key}
 
 
+async def test_labels_have_one_spelling(retrieval: Retrieval, library: Library) -> None:
+    asker, shelf = await library.principal(), await library.base()
+    await ask(retrieval, asker, shelf, labels={"run": "\N{ANGSTROM SIGN}"})
+    assert [row["labels"]["run"] for row in await usage(library)] == [
+        "\N{LATIN CAPITAL LETTER A WITH RING ABOVE}"
+    ] * 2
+
+
 async def test_an_agents_label_comes_from_its_credential(retrieval: Retrieval, library: Library) -> None:
     agent, shelf = await library.principal(kind="agent"), await library.base()
     await ask(retrieval, agent, shelf, labels={"agent": "somebody-else", "run": "r"})
@@ -140,3 +153,63 @@ async def test_a_refused_query_asks_no_model_and_tells_the_entrance_who_was_refu
     assert await events(library) == []
     assert await usage(library) == []
     assert admitted(told[0]) is None
+
+
+def counted(outcome: str) -> float:
+    return REGISTRY.get_sample_value("eai_rag_queries_total", {"outcome": outcome}) or 0.0
+
+
+async def test_queries_are_counted_by_how_they_ended(
+    retrieval: Retrieval, library: Library, database: Database, vectors: Vectors, audit: Audit
+) -> None:
+    asker, shelf, empty = await library.principal(), await library.base(), await library.base()
+    await library.document(shelf, "refund")
+    lost = Retrieval(QueryRows(database, PEPPERS), local_gateway(), Lost(vectors), audit, store="embedded")
+    before = {outcome: counted(outcome) for outcome in ("answered", "empty", "refused", "failed")}
+    await ask(retrieval, asker, shelf)
+    await ask(retrieval, asker, empty)
+    with pytest.raises(NotFound):
+        await retrieval.query(asker.credential, "kb_nothing", QueryRequest(query="refund"), admitted)
+    with pytest.raises(VectorStoreUnavailable):
+        await ask(lost, asker, shelf)
+    assert {outcome: counted(outcome) - count for outcome, count in before.items()} == {
+        "answered": 1,
+        "empty": 1,
+        "refused": 1,
+        "failed": 1,
+    }
+
+
+class Kept(SpanExporter):
+    """Keeps spans in memory."""
+
+    def __init__(self) -> None:
+        self.spans: list[ReadableSpan] = []
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.spans.extend(spans)
+        return SpanExportResult.SUCCESS
+
+
+async def test_spans_name_who_and_what_for_and_hold_no_text(retrieval: Retrieval, library: Library) -> None:
+    """Attack 24."""
+    agent, shelf = await library.principal(kind="agent"), await library.base()
+    await library.document(shelf, "refund in confidence")
+    kept, provider = Kept(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    record_spans(provider)
+    try:
+        await ask(retrieval, agent, shelf, "confidence", labels={"run": "r"})
+    finally:
+        record_spans(None)
+        provider.shutdown()
+    spans = {span.name: span for span in kept.spans}
+    assert dict(spans["rag.query"].attributes or {}) == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "rag",
+        "gen_ai.agent.id": str(agent.id),
+        "eai.tenant_id": str(library.tenant),
+        "eai.run_id": "r",
+    }
+    assert "vector.search" in spans
+    assert "confidence" not in " ".join(span.to_json() for span in kept.spans)
