@@ -23,7 +23,7 @@ from eai.kernel.ids import TenantId
 
 VERSION = 1
 COLUMNS = ("occurred_at", "action", "decision", "actor_principal", "resource_kind", "resource_id")
-_ENTRY = 3
+ENTRY = ("seq", "hash", "body")
 _MAX_SEQ = 2**63 - 1
 
 
@@ -43,7 +43,7 @@ def header_line(tenant: TenantId, exported_at: datetime) -> bytes:
             "eai_audit_export": VERSION,
             "tenant": str(tenant),
             "exported_at": timestamp(exported_at),
-            "entry": ("seq", "hash", "body"),
+            "entry": ENTRY,
             "columns": COLUMNS,
         }
     )
@@ -130,7 +130,7 @@ def read_block(lines: Sequence[bytes]) -> Block:
             [row[0] for row in rows],
             [bytes.fromhex(row[1]) for row in rows],
             [row[2].encode() if type(row[2]) is str else bytes.fromhex(row[2]["damaged"]) for row in rows],
-            [row[3] if len(row) > _ENTRY else None for row in rows],
+            [row[3] if len(row) > len(ENTRY) else None for row in rows],
         )
     except (TypeError, AttributeError, KeyError, IndexError) as error:
         raise ValueError("not an entry") from error

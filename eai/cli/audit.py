@@ -1,5 +1,6 @@
-"""`eai audit`: check a chain with nothing but its export, and what an auditor kept beside it."""
+"""`eai audit`: check a chain with nothing but its export, and change the key that signs checkpoints."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -11,12 +12,13 @@ import typer
 from eai.cli.terminal import fail
 
 if TYPE_CHECKING:
-    from eai.audit.checkpoint import SignedCheckpoint
+    from eai.audit.checkpoint import SignedCheckpoint, SigningKey
     from eai.audit.scan import Fault
     from eai.audit.verification import Report
     from eai.kernel.ids import TenantId
+    from eai.platform.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="The audit chains, checked without the database.")
+app = typer.Typer(no_args_is_help=True, help="The audit chains and the key that signs them.")
 
 _INVALID = 1
 _KEY_HEX_DIGITS = 64
@@ -41,7 +43,7 @@ _WORDS = {
 
 @app.callback()
 def audit() -> None:
-    """The audit chains, checked without the database."""
+    """The audit chains and the key that signs them."""
 
 
 @app.command()
@@ -73,6 +75,44 @@ def verify(
         fail(str(error))
     typer.echo(json.dumps(_fields(report)) if as_json else "\n".join(_lines(report, anchor)))
     raise typer.Exit(0 if report.valid else _INVALID)
+
+
+@app.command("rotate-key")
+def rotate_key(
+    home: Annotated[
+        Path | None, typer.Option(help="Folder with everything of this instance (EAI_HOME).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+) -> None:
+    """Sign checkpoints with a new key, endorsed by the present one, and print its public half.
+
+    Auditors who pinned an earlier key need not do anything.
+    """
+    from eai.audit.signing import SigningKeyMissing  # noqa: PLC0415
+    from eai.cli.home_settings import read_settings  # noqa: PLC0415
+    from eai.platform.logging import configure_logging  # noqa: PLC0415
+    from eai.platform.settings import SettingsError, process_environ  # noqa: PLC0415
+
+    configure_logging(level="WARNING")
+    try:
+        key = asyncio.run(_rotate(read_settings(process_environ(), home=home)))
+    except SettingsError as error:
+        fail(str(error))
+    except SigningKeyMissing:
+        fail("the present signing key cannot be opened: is EAI_MASTER_KEY the one it was made under?")
+    public_key = key.public_key.hex()
+    typer.echo(json.dumps({"key_id": key.key_id, "public_key": public_key}) if as_json else public_key)
+
+
+async def _rotate(settings: "Settings") -> "SigningKey":
+    from eai.audit.rotation import rotate_signing_key  # noqa: PLC0415
+    from eai.audit.signing import Signing  # noqa: PLC0415
+    from eai.bootstrap import build  # noqa: PLC0415
+    from eai.kernel.clock import SystemClock  # noqa: PLC0415
+
+    async with build(settings) as platform:
+        signing = Signing(platform.keyring, SystemClock())
+        return await rotate_signing_key(platform.database, signing, platform.audit)
 
 
 def _anchored(anchor: Path | None) -> "Callable[[TenantId], Iterable[SignedCheckpoint]] | None":

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eai.audit.actions import AuditAction
-from eai.audit.export import COLUMNS
 from eai.cli.demo.api import Api, DemoFailed
 from eai.integrations.anchor import read_anchor
 
 if TYPE_CHECKING:
     from eai.audit.verification import Report
 
-_SEQ, _BODY, _DECISION = (COLUMNS.index(name) for name in ("seq", "body", "decision"))
-_QUERY = f'"{AuditAction.KNOWLEDGE_QUERY}"'
+_QUERY = f'"action\\":\\"{AuditAction.KNOWLEDGE_QUERY}\\"'
+_ALLOWED, _DENIED = '"decision":"allow"', '"decision":"deny"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +57,12 @@ def _verified(export: Path, anchor: Path) -> "Report":
 
 
 def _forge(export: Path) -> tuple[Path, int]:
-    """A copy in which the decision on one query is turned, consistently, with the number of that entry."""
+    """A copy in which the decision on one query is turned, with the number of that entry."""
     lines = export.read_text(encoding="utf-8").splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("[") and _QUERY in line)
-    entry = json.loads(lines[at])
-    entry[_BODY] = entry[_BODY].replace('"decision":"allow"', '"decision":"deny"')
-    entry[_DECISION] = "deny"
-    lines[at] = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+    seq, *rest = json.loads(lines[at])
+    turned = [part.replace(_ALLOWED, _DENIED) if isinstance(part, str) else part for part in rest]
+    lines[at] = json.dumps([seq, *turned], ensure_ascii=False, separators=(",", ":"))
     forged = export.with_name("audit-export-forged.jsonl")
     forged.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return forged, int(entry[_SEQ])
+    return forged, int(seq)

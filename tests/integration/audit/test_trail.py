@@ -194,7 +194,7 @@ class TestVerdict:
 
 class TestExport:
     async def check(self, ledger: Ledger, file: Path, anchor_path: Path, after_seq: int = 0) -> Report:
-        file.write_bytes(await ledger.export(after_seq))  # noqa: ASYNC240
+        file.write_bytes(await ledger.export(after_seq))
         return verify_export(file, anchored=lambda tenant: read_anchor(anchor_path, tenant), processes=1)
 
     async def test_it_verifies_far_from_the_database(
