@@ -13,6 +13,19 @@ def read_keys(home: HomeFolder) -> dict[str, str]:
     return _read(home, _KEPT)
 
 
+async def first_keys_once(home: HomeFolder, settings: Settings) -> dict[str, str]:
+    """The first keys of a new database, to be shown now; empty when it has had them for longer.
+
+    Production keeps none: what this returns there is the only copy.
+    """
+    home.prepare()
+    await keep_first_keys(home, settings)
+    keys = read_keys(home)
+    if keys and settings.is_production:
+        (home.secrets / _KEPT).unlink()
+    return keys
+
+
 async def keep_first_keys(home: HomeFolder, settings: Settings) -> bool:
     """Create tenant `default` and its first keys where there is none; whether it was so.
 

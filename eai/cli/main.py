@@ -60,7 +60,7 @@ def demo(
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     trusted_proxies: Annotated[
         str | None, typer.Option(help="Addresses whose X-Forwarded-For is believed, separated by commas.")
     ] = None,
@@ -112,6 +112,34 @@ def doctor(home: Home = None, as_json: AsJson = False) -> None:
     raise typer.Exit(run(process_environ(), home, as_json=as_json))
 
 
+@keys.command("create")
+def create_keys(as_json: AsJson = False) -> None:
+    """Create tenant `default` on a new, migrated database, and print its first two keys.
+
+    In production this is the one time that they are shown. `eai up` does it by itself.
+    """
+    from sqlalchemy.exc import ProgrammingError  # noqa: PLC0415
+
+    from eai.cli.first_keys import first_keys_once  # noqa: PLC0415
+    from eai.cli.home_settings import read_settings  # noqa: PLC0415
+    from eai.integrations.home import HomeFolder, HomeUnusable  # noqa: PLC0415
+    from eai.kernel.errors import Unavailable  # noqa: PLC0415
+    from eai.platform.logging import configure_logging  # noqa: PLC0415
+    from eai.platform.roles import UnsafeRole  # noqa: PLC0415
+
+    configure_logging(level="WARNING")
+    try:
+        settings = read_settings(process_environ())
+        found = asyncio.run(first_keys_once(HomeFolder(settings.home), settings))
+    except (SettingsError, HomeUnusable, UnsafeRole) as error:
+        fail(str(error))
+    except (Unavailable, ProgrammingError):
+        fail("the database does not answer, or is not migrated; `eai doctor` says what is missing")
+    if not found:
+        fail("tenant default is there already, and its keys were shown when it was made")
+    typer.echo(json.dumps(found) if as_json else _told(found))
+
+
 @keys.command("show")
 def show_keys(home: Home = None, as_json: AsJson = False) -> None:
     """Print the keys that the first start of a development home created, and those of the demo's people."""
@@ -133,4 +161,8 @@ def show_keys(home: Home = None, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(found | ({"people": people} if people else {}), ensure_ascii=False))
     else:
-        typer.echo("\n".join(f"{name}: {key}" for name, key in (found | people).items()))
+        typer.echo(_told(found | people))
+
+
+def _told(found: dict[str, str]) -> str:
+    return "\n".join(f"{name}: {key}" for name, key in found.items())
