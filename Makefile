@@ -43,8 +43,9 @@ format: setup ## Let the formatter and the linter mend what they can
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-contracts: setup ## Write contracts/v1 anew from the code; the suite fails when the two differ
+contracts: setup ## Write contracts/v1 and docs/reference anew from the code; the suite fails when they differ
 	$(VENV)/bin/python -m eai.api.contracts
+	$(VENV)/bin/python -m eai.cli.reference
 
 bench: setup ## Measure against named floors and peers, and print the tables of docs/benchmarks.md
 	$(VENV)/bin/python -m benchmarks

@@ -1,0 +1,87 @@
+"""Every kind of audit entry, with what it tells."""
+
+from collections.abc import Mapping
+
+from eai.audit.actions import AuditAction
+from eai.cli.reference.tables import page, table
+
+_PREFACE = """\
+An entry says who (`actor`) did what (`action`) to what (`resource`), how it was decided (`decision`:
+`allow` or `deny`), when, and for which request. `facts` holds ids, enumerations and numbers; values that may
+be personal are `details`, kept beside the chain and erasable
+([why](../explanation/erasable-details.md)). `GET /v1/audit/events?action=<action>` finds them.
+
+The values are promised within `/v1` and listed for machines in
+[`contracts/v1/audit-events.json`](../../contracts/v1/audit-events.json)."""
+
+_RESERVED_PREFACE = "Promised names of things that the product does not do yet. Nothing writes them today."
+
+MEANINGS: Mapping[AuditAction, str] = {
+    AuditAction.TENANT_CREATE: "A tenant was made; the first entry of its chain.",
+    AuditAction.PRINCIPAL_CREATE: "A user, service or agent was made.",
+    AuditAction.PRINCIPAL_UPDATE: "Its name, clearance, roles, groups or suspension changed.",
+    AuditAction.PRINCIPAL_DELETE: "It was removed; its keys open nothing any more.",
+    AuditAction.GROUP_CREATE: "A group was made.",
+    AuditAction.GROUP_DELETE: "A group was removed.",
+    AuditAction.GROUP_MEMBERS_SET: "The members of a group were replaced.",
+    AuditAction.API_KEY_CREATE: "A key was made. The secret is nowhere in the audit.",
+    AuditAction.API_KEY_ROTATE: "A key got a fresh secret.",
+    AuditAction.API_KEY_REVOKE: "A key was revoked.",
+    AuditAction.SETTINGS_UPDATE: "The tenant's settings changed.",
+    AuditAction.AUTH_FAILED: "Credentials were refused; a sum per minute, not one entry per attempt.",
+    AuditAction.ACCESS_DENIED: "An authenticated caller was refused, or asked for what it may not know of.",
+    AuditAction.KNOWLEDGE_BASE_CREATE: "A knowledge base was made.",
+    AuditAction.KNOWLEDGE_BASE_UPDATE: "Name, description or level changed; a lower level has its reason.",
+    AuditAction.KNOWLEDGE_BASE_DELETE: "Somebody deleted it; it is out of sight from here on.",
+    AuditAction.KNOWLEDGE_BASE_DELETED: "Nothing of it is left: what was removed, and the engine's count.",
+    AuditAction.KNOWLEDGE_BASE_ACL_SET: "Its access list was replaced.",
+    AuditAction.KNOWLEDGE_BASE_REINDEX_REQUEST: "A reindex was asked for.",
+    AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE: "A reindex was completed and its generation answers.",
+    AuditAction.DOCUMENT_INGEST: "A document was accepted: its version, level and the hash of its bytes.",
+    AuditAction.DOCUMENT_UPDATE: "Its title or metadata changed.",
+    AuditAction.DOCUMENT_REPLACE: "A new version of a document was accepted.",
+    AuditAction.DOCUMENT_RETRY: "A failed version was queued again.",
+    AuditAction.DOCUMENT_READY: "A version answers from here on.",
+    AuditAction.DOCUMENT_FAILED: "A version was refused or given up; the code says why.",
+    AuditAction.DOCUMENT_ACL_SET: "Its readers or level changed.",
+    AuditAction.DOCUMENT_DELETE: "Somebody deleted it; it is out of sight from here on.",
+    AuditAction.DOCUMENT_DELETED: "Nothing of it is left: what was removed, and the engine's count.",
+    AuditAction.DOCUMENT_READ: "Somebody opened its text.",
+    AuditAction.CHUNK_READ: "Somebody opened one passage.",
+    AuditAction.KNOWLEDGE_QUERY: "A question: who asked which base, and which passages were given.",
+    AuditAction.MODEL_INVOKE: "The gateway called a model: which, at which level, for what; or refused to.",
+    AuditAction.MODEL_RESULT: "What a provider answered to a call.",
+    AuditAction.MODEL_UNKNOWN: "A call to a provider of which no outcome is known, charged at its bound.",
+    AuditAction.AUDIT_READ: "Somebody read entries.",
+    AuditAction.AUDIT_DETAILS_READ: "Somebody read details of entries.",
+    AuditAction.AUDIT_EXPORT: "Somebody exported the chain.",
+    AuditAction.AUDIT_VERIFY: "Somebody had the chain verified, with the verdict.",
+    AuditAction.AUDIT_DETAILS_ERASE: "The key of a principal's details was destroyed.",
+    AuditAction.AUDIT_KEY_ROTATE: "Checkpoints are signed with a new key from here on.",
+}
+
+RESERVED = frozenset({
+    AuditAction.KNOWLEDGE_BASE_REINDEX_REQUEST,
+    AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE,
+    AuditAction.DOCUMENT_REPLACE,
+    AuditAction.DOCUMENT_RETRY,
+    AuditAction.MODEL_RESULT,
+    AuditAction.MODEL_UNKNOWN,
+    AuditAction.AUDIT_DETAILS_READ,
+    AuditAction.AUDIT_DETAILS_ERASE,
+})  # fmt: skip
+"""What nothing in the product writes yet; a test compares this with the source."""
+
+
+def audit_actions_page() -> str:
+    """docs/reference/audit-actions.md."""
+    written = [action for action in AuditAction if action not in RESERVED]
+    reserved = [action for action in AuditAction if action in RESERVED]
+    body = [_table(written)]
+    if reserved:
+        body += ["## Reserved", _RESERVED_PREFACE, _table(reserved)]
+    return page("Audit actions", _PREFACE, body)
+
+
+def _table(actions: list[AuditAction]) -> str:
+    return table(("action", "what it tells"), [(f"`{action}`", MEANINGS[action]) for action in actions])
