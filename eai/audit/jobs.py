@@ -51,7 +51,8 @@ class Checkpointing:
         A missing key or an unreachable anchor raises an alarm and stops nothing else; the next run
         catches up. What is found broken is never signed.
         """
-        await self.issue_for(await unsettled_tenants(self._database))
+        long_ago = self._clock.now() - self._cadence.interval
+        await self.issue_for(await unsettled_tenants(self._database, self._cadence.events, long_ago))
 
     async def issue_for(self, tenants: Sequence[TenantId]) -> None:
         """The same for these tenants only."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -120,13 +121,15 @@ class AuditRows:
         return deleted.one_or_none() is not None
 
 
-async def unsettled_tenants(database: Database) -> list[TenantId]:
-    """Tenants whose chain grew, or shrank, since its last checkpoint, or that have some to anchor.
+async def unsettled_tenants(database: Database, events: int, issued_before: datetime) -> list[TenantId]:
+    """Tenants whose chain is due for a checkpoint, or that have some to anchor, or that shrank.
 
-    A named cross-tenant step, run under the role `eai_audit`.
+    Due is a chain with so many `events` since its last checkpoint, or with any if that one is old. A
+    named cross-tenant step, run under the role `eai_audit`.
     """
-    rows = await database.statement("SELECT eai.audit_unsettled()", {}, is_repeatable=True)
-    return [TenantId(tenant) for (tenant,) in rows]
+    parameters = {"events": events, "before": issued_before}
+    query = "SELECT eai.audit_unsettled(%(events)s, %(before)s)"
+    return [TenantId(tenant) for (tenant,) in await database.statement(query, parameters, is_repeatable=True)]
 
 
 async def flush_portions(database: Database, portions: Sequence[Portion]) -> dict[TenantId, str | None]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from eai.audit.checkpoint import TrustedKeys, key_id
+from eai.audit.checkpoint_rows import CheckpointRows
 from eai.audit.jobs import Checkpointing
 from eai.audit.merkle import root_of
 from eai.audit.ports import Anchor
@@ -21,7 +22,6 @@ from tests.integration.audit.conftest import (
     MovableClock,
     Superuser,
     read_of,
-    stored_hashes,
 )
 
 NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
@@ -29,6 +29,11 @@ NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
 def alarms(reason: str) -> float:
     return AUDIT_ALARMS.labels(reason)._value.get()
+
+
+async def unsettled(ledger: Ledger, clock: MovableClock) -> set[TenantId]:
+    long_ago = clock.now() - CADENCE.interval
+    return {*await unsettled_tenants(ledger.database, CADENCE.events, long_ago)}
 
 
 def block(path: Path) -> None:
@@ -94,18 +99,27 @@ class TestIssuing:
             assert stored.signed.checkpoint.root == root_of(hashes[: stored.seq])
 
     async def test_every_chain_with_something_to_do_is_found_the_platforms_too(
-        self, ledger: Ledger, checkpointing: Checkpointing, other_tenant: TenantId
+        self, ledger: Ledger, checkpointing: Checkpointing, clock: MovableClock, other_tenant: TenantId
     ) -> None:
         await ledger.grow(2)
         await ledger.audit.flush(read_of(PLATFORM_TENANT))
-        before = len(await stored_hashes(ledger.database, PLATFORM_TENANT))
-        unsettled = await unsettled_tenants(ledger.database)
-        assert {ledger.tenant, PLATFORM_TENANT} <= set(unsettled)
-        assert other_tenant not in unsettled
+        clock.advance(60)
+        found = await unsettled(ledger, clock)
+        assert {ledger.tenant, PLATFORM_TENANT} <= found
+        assert other_tenant not in found
         await checkpointing.issue_due()
         assert await ledger.signed_seqs() == [2]
-        assert ledger.tenant not in await unsettled_tenants(ledger.database)
-        assert before > 0
+        assert {ledger.tenant, PLATFORM_TENANT}.isdisjoint(await unsettled(ledger, clock))
+
+    async def test_a_chain_is_left_alone_until_it_is_due(
+        self, ledger: Ledger, checkpointing: Checkpointing, clock: MovableClock
+    ) -> None:
+        await ledger.grow(2)
+        await checkpointing.issue_for([ledger.tenant])
+        await ledger.grow(48)
+        assert ledger.tenant not in await unsettled(ledger, clock)
+        await ledger.grow(2)
+        assert ledger.tenant in await unsettled(ledger, clock)
 
     async def test_several_workers_at_once_do_no_harm(
         self, ledger: Ledger, checkpointing: Checkpointing, anchor_path: Path
@@ -131,14 +145,14 @@ class TestBrokenChain:
         assert alarms("chain_broken") == before + 1
 
     async def test_a_chain_shorter_than_its_last_checkpoint_raises_the_alarm(
-        self, ledger: Ledger, checkpointing: Checkpointing, superuser: Superuser
+        self, ledger: Ledger, checkpointing: Checkpointing, superuser: Superuser, clock: MovableClock
     ) -> None:
         await ledger.grow(10)
         await checkpointing.issue_for([ledger.tenant])
         superuser.execute(
             "UPDATE eai.audit_heads SET seq = 8 WHERE tenant_id = %(tenant)s", tenant=ledger.tenant
         )
-        assert ledger.tenant in await unsettled_tenants(ledger.database)
+        assert ledger.tenant in await unsettled(ledger, clock)
         before = alarms("chain_broken")
         await checkpointing.issue_for([ledger.tenant])
         assert await ledger.signed_seqs() == [10]
@@ -156,7 +170,8 @@ class TestBrokenChain:
         before = alarms("chain_broken")
         await checkpointing.issue_for([ledger.tenant, other_tenant])
         assert alarms("chain_broken") == before + 1
-        assert other_tenant not in await unsettled_tenants(ledger.database)
+        async with ledger.database.transaction(other_tenant) as session:
+            assert await CheckpointRows(session, other_tenant).last() is not None
 
 
 class TestUnreachableAnchor:

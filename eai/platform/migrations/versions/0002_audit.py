@@ -168,10 +168,13 @@ def _extend() -> None:
             IF written <> cardinality(p_bodies) THEN
                 RAISE EXCEPTION 'an audit entry names another tenant';
             END IF;
-            INSERT INTO audit_details (tenant_id, seq, subject, key_id, sealed)
-            SELECT p_tenant, p_seq + d.place, d.subject, d.key_id, d.sealed
-              FROM unnest(p_subjects, p_keys, p_sealed) WITH ORDINALITY AS d (subject, key_id, sealed, place)
-             WHERE d.sealed IS NOT NULL;
+            IF cardinality(array_remove(p_sealed, NULL)) > 0 THEN
+                INSERT INTO audit_details (tenant_id, seq, subject, key_id, sealed)
+                SELECT p_tenant, p_seq + d.place, d.subject, d.key_id, d.sealed
+                  FROM unnest(p_subjects, p_keys, p_sealed)
+                       WITH ORDINALITY AS d (subject, key_id, sealed, place)
+                 WHERE d.sealed IS NOT NULL;
+            END IF;
             UPDATE audit_heads SET seq = p_seq + cardinality(p_bodies), hash = link
              WHERE tenant_id = p_tenant;
         END $$""")
@@ -312,17 +315,21 @@ def _checkpoint_steps() -> None:
     step_function("audit_anchored(bigint[])", AUDIT)
     # Ids only, and only where there is something to do: the caller then binds each tenant.
     op.execute("""
-        CREATE FUNCTION eai.audit_unsettled() RETURNS SETOF uuid
+        CREATE FUNCTION eai.audit_unsettled(p_events bigint, p_issued_before timestamptz) RETURNS SETOF uuid
         LANGUAGE sql STABLE SECURITY DEFINER SET search_path = eai, pg_temp AS $$
             SELECT h.tenant_id
               FROM audit_heads h
-             WHERE h.seq IS DISTINCT FROM
-                   (SELECT max(c.seq) FROM audit_checkpoints c WHERE c.tenant_id = h.tenant_id)
+              LEFT JOIN LATERAL (SELECT c.seq, c.issued_at FROM audit_checkpoints c
+                                  WHERE c.tenant_id = h.tenant_id ORDER BY c.seq DESC LIMIT 1) last ON true
+             WHERE last.seq IS NULL
+                OR h.seq < last.seq
+                OR h.seq >= last.seq + p_events
+                OR (h.seq > last.seq AND last.issued_at <= p_issued_before)
                 OR EXISTS (SELECT FROM audit_checkpoints c
                             WHERE c.tenant_id = h.tenant_id AND c.anchored_at IS NULL)
              ORDER BY h.tenant_id
         $$""")
-    step_function("audit_unsettled()", AUDIT)
+    step_function("audit_unsettled(bigint, timestamptz)", AUDIT)
 
 
 def _internal(signature: str) -> None:
