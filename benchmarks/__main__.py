@@ -12,6 +12,7 @@ BENCHMARKS = {
     "retrieval_quality": "how well each leg and both together rank, beside Haystack's BM25",
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
+    "ingest_throughput": "chunks per second over HTTP, beside a bare Haystack pipeline",
     "audit_throughput": "durable audit events per second, and how fast a chain is verified",
 }
 
