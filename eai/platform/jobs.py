@@ -47,6 +47,11 @@ class JobRun:
         """Whether a failure of this attempt makes the job a dead letter."""
         return self.failures >= MAX_FAILURES
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether every permitted attempt came to nothing before, as when each killed its process."""
+        return self.failures > MAX_FAILURES
+
 
 class Jobs:
     """Creates, hands out and closes jobs, always inside the caller's transaction."""
@@ -115,8 +120,12 @@ class Jobs:
     async def hand_back(
         self, session: AsyncSession, run: JobRun, *, after_s: int, counts_as_failure: bool
     ) -> None:
-        """Return the job to the queue, to start again in `after_s` seconds. Raises Fenced."""
-        await self._update(session, _HAND_BACK, run, refund=0 if counts_as_failure else 1, after=after_s)
+        """Return the job to the queue, to start again in `after_s` seconds. Raises Fenced.
+
+        It has one more attempt at least, however many have failed.
+        """
+        refund = 0 if counts_as_failure else 1
+        await self._update(session, _HAND_BACK, run, refund=refund, most=MAX_FAILURES - 1, after=after_s)
         await self._announce(session, run.tenant, run.job, run.name, after_s=after_s)
 
     async def requeue_expired(self, session: AsyncSession, tenant: TenantId) -> int:
@@ -189,7 +198,7 @@ _FAIL = text("""
 )
 _HAND_BACK = text("""
     UPDATE eai.jobs
-       SET state = 'queued', failures = failures - :refund, updated_at = now(),
+       SET state = 'queued', failures = LEAST(failures - :refund, :most), updated_at = now(),
            lease_until = clock_timestamp() + make_interval(secs => :after)
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
 # A queued row whose time has come and that nobody claimed has lost its message, or its worker is slow:

@@ -94,6 +94,10 @@ class Worker:
         return task
 
     async def _settle(self, run: JobRun, handler: JobHandler) -> None:
+        if run.is_spent:
+            log.error("job.crashed", job=str(run.job), job_name=run.name, attempt=run.attempt)
+            await handler.give_up(run, JobCrashed())
+            return
         try:
             await handler.run(run)
         except Fenced:
@@ -101,6 +105,11 @@ class Worker:
         except Unavailable:
             # Waiting for a part to come back is not the job's failure.
             await self._hand_back(run, counts_as_failure=False)
+        except asyncio.CancelledError:
+            # This process stops; the job did nothing wrong.
+            with suppress(Unavailable):
+                await self._hand_back(run, counts_as_failure=False)
+            raise
         except EaiError as error:
             await handler.give_up(run, error)
         except Exception:

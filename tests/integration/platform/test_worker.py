@@ -1,0 +1,108 @@
+"""How a worker settles jobs whose processes died, or that run when it stops."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import text
+
+from eai.kernel.errors import EaiError
+from eai.kernel.ids import JobId, TenantId
+from eai.knowledge.jobs import try_later
+from eai.platform.database import Database
+from eai.platform.jobs import JobRun, Jobs
+from eai.platform.worker import JobHandler, Worker
+
+NAME = "test.poison"
+
+
+@pytest.fixture
+def jobs(database: Database) -> Jobs:
+    return Jobs(database)
+
+
+@pytest.fixture
+async def job(database: Database, jobs: Jobs, tenant: TenantId) -> JobId:
+    """A job that has killed three processes: claimed each time, never settled."""
+    job = JobId(uuid4())
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, job, NAME, {})
+    for _ in range(3):
+        async with database.transaction(tenant) as session:
+            assert await jobs.claim(session, tenant, job) is not None
+        await _let_the_wait_pass(database, tenant, job)
+    return job
+
+
+async def test_a_job_that_killed_three_processes_is_given_up_without_a_fourth(
+    database: Database, jobs: Jobs, tenant: TenantId, job: JobId
+) -> None:
+    runs: list[JobRun] = []
+
+    async def run(run: JobRun) -> None:
+        runs.append(run)
+
+    async def give_up(run: JobRun, error: EaiError) -> None:
+        async with database.transaction(tenant) as session:
+            await jobs.fail(session, run, error)
+
+    await Worker(database, jobs, {NAME: JobHandler(run, give_up)}).run_one(tenant, job)
+    assert runs == []
+    assert await _row(database, tenant, job) == ("failed", {"code": "job_failed", "details": {}})
+
+
+async def test_a_job_that_is_never_given_up_rests_and_then_runs_again(
+    database: Database, jobs: Jobs, tenant: TenantId, job: JobId
+) -> None:
+    async def run(run: JobRun) -> None:
+        async with database.transaction(tenant) as session:
+            await jobs.complete(session, run)
+
+    worker = Worker(database, jobs, {NAME: JobHandler(run, try_later(database, jobs))})
+    await worker.run_one(tenant, job)
+    assert await _row(database, tenant, job) == ("queued", None)
+    await _let_the_wait_pass(database, tenant, job)
+    await worker.run_one(tenant, job)
+    assert await _row(database, tenant, job) == ("completed", None)
+
+
+async def test_a_job_that_runs_when_its_worker_stops_is_handed_back_uncounted(
+    database: Database, jobs: Jobs, tenant: TenantId
+) -> None:
+    is_running = asyncio.Event()
+
+    async def run(run: JobRun) -> None:
+        is_running.set()
+        await asyncio.Event().wait()
+
+    job = JobId(uuid4())
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, job, NAME, {})
+    worker = Worker(database, jobs, {NAME: JobHandler(run, try_later(database, jobs))})
+    working = asyncio.create_task(worker.run_one(tenant, job))
+    await is_running.wait()
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert await _row(database, tenant, job) == ("queued", None)
+    await _let_the_wait_pass(database, tenant, job)
+    async with database.transaction(tenant) as session:
+        again = await jobs.claim(session, tenant, job)
+    assert again is not None
+    assert (again.attempt, again.failures) == (2, 1)
+
+
+async def _let_the_wait_pass(database: Database, tenant: TenantId, job: JobId) -> None:
+    async with database.transaction(tenant) as session:
+        await session.execute(
+            text("UPDATE eai.jobs SET lease_until = now() - interval '1 minute' WHERE id = :job"),
+            {"job": job},
+        )
+
+
+async def _row(database: Database, tenant: TenantId, job: JobId) -> tuple[str, object]:
+    async with database.transaction(tenant) as session:
+        row = (
+            await session.execute(text("SELECT state, error FROM eai.jobs WHERE id = :job"), {"job": job})
+        ).one()
+    return row.state, row.error
