@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -143,6 +144,7 @@ async def set_status(
     )
 
 
+@cache
 def newest_id() -> Any:
     """The id of the newest version of the document at hand, as part of a query on documents."""
     version = aliased(DocumentVersion)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
@@ -65,7 +66,7 @@ class ViewRows:
         return await self._views(ordered.limit(page.limit + 1))
 
     def _select_views(self, status: str | None = None) -> _Views:
-        serving, newest = aliased(DocumentVersion), aliased(DocumentVersion)
+        serving, newest = _versions()
         statement = (
             select(
                 KnowledgeDocument,
@@ -101,3 +102,12 @@ class ViewRows:
             DocumentView(document, serving, newest, count or 0, last)
             for document, serving, newest, count, last in await self._session.execute(statement)
         ]
+
+
+@cache
+def _versions() -> tuple[type[DocumentVersion], type[DocumentVersion]]:
+    """The serving and the newest version of a document, as names in a statement.
+
+    Kept, because making a name for a table takes longer than asking it.
+    """
+    return aliased(DocumentVersion), aliased(DocumentVersion)
