@@ -52,6 +52,14 @@ class Api:
         """The body of an answer; raises Refused for any error."""
         return (await self._request("POST", path, json=dict(body))).json()  # type: ignore[no-any-return]
 
+    async def patch(self, path: str, body: Mapping[str, Any]) -> Json:
+        """The body of an answer; raises Refused for any error."""
+        return (await self._request("PATCH", path, json=dict(body))).json()  # type: ignore[no-any-return]
+
+    async def delete(self, path: str) -> None:
+        """Raises Refused for any error."""
+        await self._request("DELETE", path)
+
     async def everything(self, path: str) -> AsyncIterator[Json]:
         """Every entry of a list, page by page."""
         cursor: str | None = None

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from uuid import uuid4
 
+from eai.access.classification import Classification
 from eai.cli.demo.api import Api, DemoFailed, Json, Refused
 from eai.cli.demo.scenario import Person, Question, Scenario, Source
-from eai.cli.demo.seeding import Seeded
+from eai.cli.demo.seeded import Seeded
 
 _EXCERPT = 170
 _WORD = re.compile(r"\w{3,}")
@@ -108,11 +109,8 @@ async def _ask_as(url: str, scenario: Scenario, seeded: Seeded, question: Questi
 
 
 def _citation(seeded: Seeded, question: Question, result: Json) -> Citation:
-    source = seeded.documents.get(result["document_id"])
-    if source is None:
-        raise DemoFailed(f"{result['title']} was cited, which is not among the documents of this demo")
     return Citation(
-        source=source,
+        source=seeded.documents.get(result["document_id"]) or _somebody_elses(result),
         document=result["document_id"],
         chunk=result["chunk_id"],
         version=result["provenance"]["version"],
@@ -122,6 +120,12 @@ def _citation(seeded: Seeded, question: Question, result: Json) -> Citation:
         score=result["score"],
         excerpt=excerpt(result["content"], question.text),
     )
+
+
+def _somebody_elses(result: Json) -> Source:
+    """A document that was in the base before: its readers are not known here, its level is."""
+    level = Classification(result["classification"])
+    return Source(result["document_id"], result["title"], "", "", level)
 
 
 def excerpt(passage: str, question: str) -> str:

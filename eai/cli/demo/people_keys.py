@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from eai.cli.demo.api import Api, DemoFailed
 from eai.cli.demo.scenario import Scenario, sample
-from eai.cli.demo.seeding import Progress, Seeded, seed, unwatched
+from eai.cli.demo.seeded import Progress, Seeded, unwatched
+from eai.cli.demo.seeding import seed
 from eai.cli.supervisor import Access
 from eai.integrations.home import HomeFolder, write_private
 

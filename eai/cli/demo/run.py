@@ -27,7 +27,7 @@ from eai.cli.demo.people_keys import administrator_of, seed_home
 from eai.cli.demo.proof import prove
 from eai.cli.demo.scenario import Question, Scenario, sample
 from eai.cli.demo.screen import Screen
-from eai.cli.demo.seeding import Seeded
+from eai.cli.demo.seeded import Seeded
 from eai.cli.supervisor import Access, Supervisor, UpFailed
 from eai.cli.terminal import fail
 from eai.integrations.home import HomeFolder, HomeInUse, HomeUnusable

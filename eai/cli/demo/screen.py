@@ -11,8 +11,8 @@ from rich.text import Text
 from eai.cli.demo.asking import Answer, Citation, Closed, keeps_its_promise, withheld_from
 from eai.cli.demo.proof import Proof
 from eai.cli.demo.scenario import Person, Question, Scenario
-from eai.cli.demo.seeding import Progress as Done
-from eai.cli.demo.seeding import Seeded, unwatched
+from eai.cli.demo.seeded import Progress as Done
+from eai.cli.demo.seeded import Seeded, unwatched
 
 _WIDTH = 110
 _LEVEL_STYLES = {
