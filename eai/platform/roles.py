@@ -105,6 +105,10 @@ SELECT array_remove(ARRAY[
       WHERE other.rolname LIKE %(ours)s AND other.oid <> r.oid AND pg_has_role(r.oid, other.oid, 'MEMBER')),
     (SELECT 'it owns ' || count(*) || ' relations' FROM pg_class c
       WHERE c.relowner = r.oid HAVING count(*) > 0),
+    (SELECT 'it may truncate, reference or trigger on ' || string_agg(c.relname, ', ' ORDER BY c.relname)
+       FROM pg_class c
+       JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = %(schema)s
+      WHERE c.relkind IN ('r', 'p') AND has_table_privilege(r.oid, c.oid, 'TRUNCATE, REFERENCES, TRIGGER')),
     (SELECT 'row level security is not forced on ' || string_agg(c.relname, ', ')
        FROM pg_class c
        JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = %(schema)s

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 from eai.platform.roles import UnsafeRole, verify_role
-from tests.conftest import DatabaseUrls
+from tests.conftest import DatabaseUrls, fresh_database
 
 
 async def _visible_tenants(database: Database) -> list[str]:
@@ -98,6 +98,18 @@ async def test_a_role_that_sees_past_row_level_security_is_refused(database_urls
     with pytest.raises(UnsafeRole, match="it is a superuser; it has BYPASSRLS; it is a member of eai_app"):
         await verify_role(unsafe)
     await unsafe.close()
+
+
+@pytest.mark.parametrize("privilege", ["TRUNCATE", "REFERENCES", "TRIGGER"])
+async def test_a_grant_that_row_level_security_does_not_bind_is_refused(privilege: str) -> None:
+    with fresh_database() as urls:
+        async with await psycopg.AsyncConnection.connect(urls.admin) as connection:
+            await connection.execute(f"GRANT {privilege} ON eai.audit_events TO eai_app")
+        granted = Database(urls.app)
+        await granted.open()
+        with pytest.raises(UnsafeRole, match="it may truncate, reference or trigger on audit_events"):
+            await verify_role(granted)
+        await granted.close()
 
 
 async def test_the_application_role_is_accepted(database: Database) -> None:
