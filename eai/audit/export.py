@@ -7,6 +7,7 @@ that were stored. The query columns follow it only where they say something else
 otherwise they would be a third of the file, and a third of the time that verification takes.
 """
 
+from binascii import unhexlify
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -128,16 +129,14 @@ def read_block(lines: Sequence[bytes]) -> Block:
     try:
         block = Block(
             [row[0] for row in rows],
-            [bytes.fromhex(row[1]) for row in rows],
+            [unhexlify(row[1]) for row in rows],
             [row[2].encode() if type(row[2]) is str else bytes.fromhex(row[2]["damaged"]) for row in rows],
-            [row[3] if len(row) > len(ENTRY) else None for row in rows],
+            _columns(rows),
         )
     except (TypeError, AttributeError, KeyError, IndexError) as error:
         raise ValueError("not an entry") from error
     if {*map(type, block.seqs)} != {int} or min(block.seqs) < 1 or max(block.seqs) > _MAX_SEQ:
         raise ValueError("not a seq")
-    if not all(columns is None or type(columns) is list for columns in block.columns):
-        raise ValueError("not columns")
     return block
 
 
@@ -172,6 +171,15 @@ def _read_key(fields: dict[str, Any]) -> SigningKey:
         fields["predecessor"],
         bytes.fromhex(endorsement) if endorsement else None,
     )
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[Columns | None]:
+    if max(map(len, rows)) == len(ENTRY):
+        return [None] * len(rows)
+    columns = [row[len(ENTRY)] if len(row) > len(ENTRY) else None for row in rows]
+    if not all(each is None or isinstance(each, list) for each in columns):
+        raise ValueError("not columns")
+    return columns
 
 
 def _differing(body: bytes, columns: Columns | None) -> list[Columns]:

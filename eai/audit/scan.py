@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from eai.audit.chain import CHAIN_PREFIX, link, pack_seq
+from eai.audit.chain import link, links
 from eai.audit.timestamps import read_timestamp
 from eai.kernel.ids import TenantId
 
@@ -163,13 +163,11 @@ def _times_if_clean(owner: str, previous: bytes | None, seq: int, block: Block) 
     seqs, hashes, bodies, columns = block
     if list(seqs) != list(range(seq, seq + len(seqs))):
         return None
-    links = [
-        sha256(CHAIN_PREFIX + before + pack_seq(place) + sha256(body).digest()).digest()
-        for before, place, body in zip((previous or b"", *hashes), seqs, bodies, strict=False)
-    ]
     if previous is None:
-        links[0] = hashes[0]
-    if links != list(hashes):
+        due = [hashes[0], *links(hashes, seqs[1:], bodies[1:])]
+    else:
+        due = links((previous, *hashes), seqs, bodies)
+    if due != list(hashes):
         return None
     try:
         said = [orjson.loads(body) for body in bodies]
@@ -181,7 +179,8 @@ def _times_if_clean(owner: str, previous: bytes | None, seq: int, block: Block) 
                 for fields, row in zip(said, columns, strict=True)
             )
         )
-        return [str(fields["occurred_at"]) for fields in said] if is_faithful else None
+        times = [fields["occurred_at"] for fields in said]
+        return times if is_faithful and {*map(type, times)} == {str} else None
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -237,7 +236,8 @@ def _unfaithful(owner: str, body: bytes, columns: Columns | None) -> Reason | No
         return Reason.FOREIGN_TENANT
     if columns is not None and said != list(columns):
         return Reason.COLUMNS_DIFFER
-    return None if _are_canonical([fields], [body]) else Reason.BODY_UNREADABLE
+    is_entry = isinstance(fields["occurred_at"], str) and _are_canonical([fields], [body])
+    return None if is_entry else Reason.BODY_UNREADABLE
 
 
 def _span(first_seq: int, times: list[str]) -> Span | None:

@@ -33,7 +33,7 @@ class Stored:
     seq: int
     hash: bytes
     body: bytes
-    columns: tuple[str | None, ...]
+    columns: tuple[str | None, ...] | None
 
     def saying(self, **changes: Any) -> "Stored":
         """The row with a body that says something else, in canonical form, and columns that agree."""
@@ -96,7 +96,7 @@ def block(stored: Sequence[Stored]) -> Block:
         [each.seq for each in stored],
         [each.hash for each in stored],
         [each.body for each in stored],
-        [list(each.columns) for each in stored],
+        [None if each.columns is None else list(each.columns) for each in stored],
     )
 
 

@@ -7,8 +7,11 @@ checkpoint is not protected, and these tests say so.
 
 from dataclasses import replace
 
+import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eai.audit.checkpoint import first_key
 from eai.audit.scan import Fault, Reason
@@ -139,6 +142,33 @@ def test_a_second_spelling_of_an_entry_is_refused_even_with_a_valid_hash(spellin
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{}", b'{"actor":1}', b'"text"'])
 def test_bytes_that_are_no_entry_are_named(body: bytes) -> None:
+    rows = placed([entry(ALPHA, 1), replace(entry(ALPHA, 2), body=body)])
+    assert verify(rows).fault == Fault(2, Reason.BODY_UNREADABLE)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+FIELDS = ("occurred_at", "action", "decision", "actor", "resource", "tenant")
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), anything), st.booleans())
+def test_whatever_a_forger_writes_is_judged_and_stops_nothing(
+    changes: dict[str, object], columns: bool
+) -> None:
+    fields = orjson.loads(entry(ALPHA, 2).body) | changes
+    body = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+    rows = placed([entry(ALPHA, 1), replace(entry(ALPHA, 2), body=body), entry(ALPHA, 3)])
+    trusting = [replace(row, columns=None) for row in rows]
+    report = verify(rows if columns else trusting)
+    assert report.first_bad_seq in (None, 2)
+    assert report.valid is (report.fault is None)
+
+
+@given(st.binary(max_size=40))
+def test_bytes_of_any_kind_are_judged(body: bytes) -> None:
     rows = placed([entry(ALPHA, 1), replace(entry(ALPHA, 2), body=body)])
     assert verify(rows).fault == Fault(2, Reason.BODY_UNREADABLE)
 
