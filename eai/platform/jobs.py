@@ -202,11 +202,14 @@ _HAND_BACK = text("""
            lease_until = clock_timestamp() + make_interval(secs => :after)
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
 # A queued row whose time has come and that nobody claimed has lost its message, or its worker is slow:
-# announcing it twice is harmless, because only one claim succeeds.
+# announcing it twice is harmless, because only one claim succeeds. A row that is held is being settled.
 _EXPIRED = text("""
     UPDATE eai.jobs
        SET state = 'queued', lease_until = clock_timestamp() + make_interval(secs => :lease)
-     WHERE tenant_id = :tenant
-       AND ((state = 'running' AND lease_until < clock_timestamp())
-            OR (state = 'queued' AND lease_until < clock_timestamp() - make_interval(secs => :lease)))
+     WHERE tenant_id = :tenant AND id IN (
+           SELECT id FROM eai.jobs
+            WHERE tenant_id = :tenant
+              AND ((state = 'running' AND lease_until < clock_timestamp())
+                   OR (state = 'queued' AND lease_until < clock_timestamp() - make_interval(secs => :lease)))
+              FOR UPDATE SKIP LOCKED)
     RETURNING id, name""")

@@ -56,9 +56,9 @@ class Worker:
             jobs.app.task(name=name, pass_context=False)(self._task(name))
 
     async def run(self, *, concurrency: int = 4) -> None:
-        """Work until cancelled; a job that is running then is handed back."""
-        async with self._jobs.app.open_async():
-            sweeps = asyncio.create_task(self._sweep_forever())
+        """Work until cancelled; a job that is running then is handed back. Fails when the sweeps do."""
+        async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
+            sweeps = group.create_task(self._sweep_forever())
             try:
                 await self._jobs.app.run_worker_async(
                     concurrency=concurrency,

@@ -1,4 +1,4 @@
-"""How a worker settles jobs whose processes died, or that run when it stops."""
+"""How a worker settles jobs whose processes died, or that run when it stops, and how it sweeps."""
 
 import asyncio
 from uuid import uuid4
@@ -90,6 +90,29 @@ async def test_a_job_that_runs_when_its_worker_stops_is_handed_back_uncounted(
         again = await jobs.claim(session, tenant, job)
     assert again is not None
     assert (again.attempt, again.failures) == (2, 1)
+
+
+async def test_a_worker_whose_sweeps_fail_fails_too(database: Database, jobs: Jobs) -> None:
+    class Unswept(Worker):
+        async def sweep(self) -> None:
+            raise LookupError
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with asyncio.timeout(10):
+            await Unswept(database, jobs, {}).run()
+    assert caught.group_contains(LookupError)
+
+
+async def test_the_sweep_passes_over_a_job_that_somebody_is_settling(
+    database: Database, jobs: Jobs, tenant: TenantId, job: JobId
+) -> None:
+    held = text("SELECT id FROM eai.jobs WHERE id = :job FOR UPDATE")
+    async with database.transaction(tenant) as settling:
+        await settling.execute(held, {"job": job})
+        async with database.transaction(tenant) as sweeping:
+            assert await jobs.requeue_expired(sweeping, tenant) == 0
+    async with database.transaction(tenant) as sweeping:
+        assert await jobs.requeue_expired(sweeping, tenant) == 1
 
 
 async def _let_the_wait_pass(database: Database, tenant: TenantId, job: JobId) -> None:
