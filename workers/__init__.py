@@ -4,11 +4,13 @@ import asyncio
 import signal
 
 import structlog
+from prometheus_client import start_http_server
 
 from eai.bootstrap import Platform, build, job_handlers, maintain
 from eai.kernel.errors import Unavailable
 from eai.platform.logging import configure_logging
-from eai.platform.settings import Environment, Settings, load_settings, process_environ
+from eai.platform.settings import Settings, load_settings, process_environ
+from eai.platform.telemetry import configure_tracing
 from eai.platform.worker import Worker
 
 MAINTENANCE_INTERVAL_S = 10.0
@@ -18,9 +20,16 @@ log = structlog.get_logger(__name__)
 
 def main() -> None:
     """Work until SIGTERM or SIGINT; what is running then is finished or handed back."""
-    settings = load_settings(process_environ())
-    configure_logging(show_messages=settings.environment is not Environment.PRODUCTION)
-    asyncio.run(_main(settings))
+    environ = process_environ()
+    settings = load_settings(environ)
+    configure_logging(show_messages=not settings.is_production)
+    stop_tracing = configure_tracing(environ, "eai-worker")
+    if settings.worker.metrics_port is not None:
+        start_http_server(settings.worker.metrics_port, settings.worker.metrics_host)
+    try:
+        asyncio.run(_main(settings))
+    finally:
+        stop_tracing()
 
 
 async def _main(settings: Settings) -> None:

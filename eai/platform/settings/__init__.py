@@ -19,6 +19,7 @@ from eai.platform.settings.tree import (
     ModelSettings,
     QdrantSettings,
     Settings,
+    WorkerSettings,
 )
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Variable",
+    "WorkerSettings",
     "load_settings",
     "process_environ",
     "variables",

@@ -153,6 +153,19 @@ class HttpSettings(Group):
     )
 
 
+class WorkerSettings(Group):
+    """What a worker process does besides its jobs."""
+
+    metrics_port: Annotated[int | None, Env("EAI_WORKER_METRICS_PORT")] = Field(
+        default=None, ge=1, le=65535, description="Port for a worker's /metrics. Absent: none is served."
+    )
+    metrics_host: Annotated[str, Env("EAI_WORKER_METRICS_HOST")] = Field(
+        default="127.0.0.1",
+        description="Address a worker's /metrics listens on. It asks nobody who they are: open it to the "
+        "network of your metrics collector only.",
+    )
+
+
 class Settings(BaseSettings):
     """Everything an operator can choose. Built by `load_settings`; tests may build it directly."""
 
@@ -171,6 +184,7 @@ class Settings(BaseSettings):
     keys: KeySettings = KeySettings()
     models: ModelSettings = ModelSettings()
     http: HttpSettings = HttpSettings()
+    worker: WorkerSettings = WorkerSettings()
 
     @property
     def is_production(self) -> bool:
