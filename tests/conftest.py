@@ -107,14 +107,19 @@ async def other_tenant(database: Database) -> TenantId:
 
 
 @pytest.fixture(scope="session")
-async def stack(
-    database_urls: DatabaseUrls, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator["Stack"]:
+def stack_urls() -> Iterator[DatabaseUrls]:
+    """The database of the running product: its worker takes every job that it finds, so nobody shares it."""
+    with fresh_database() as urls:
+        yield urls
+
+
+@pytest.fixture(scope="session")
+async def stack(stack_urls: DatabaseUrls, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator["Stack"]:
     """The running product, once per test process."""
     # The web framework and the models are not for tests that need neither.
     from tests.stack import running_stack, settings  # noqa: PLC0415
 
-    async with running_stack(settings(database_urls.app, tmp_path_factory.mktemp("home"))) as running:
+    async with running_stack(settings(stack_urls.app, tmp_path_factory.mktemp("home"))) as running:
         yield running
 
 

@@ -8,13 +8,13 @@ from tests.stack import Stack
 
 
 @pytest.fixture(scope="session")
-async def world(stack: Stack, database_urls: DatabaseUrls) -> World:
-    return await world_of(stack, database_urls)
+async def world(stack: Stack, stack_urls: DatabaseUrls) -> World:
+    return await world_of(stack, stack_urls)
 
 
 @pytest.fixture(scope="module")
-async def theirs_untouched(world: World, database_urls: DatabaseUrls) -> AsyncIterator[None]:
+async def theirs_untouched(world: World, stack_urls: DatabaseUrls) -> AsyncIterator[None]:
     """Whatever the tests of a module try, no row of the other tenant changes, its audit included."""
-    before = rows_of(database_urls, world.theirs.id)
+    before = rows_of(stack_urls, world.theirs.id)
     yield
-    assert rows_of(database_urls, world.theirs.id) == before
+    assert rows_of(stack_urls, world.theirs.id) == before
