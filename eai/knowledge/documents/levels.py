@@ -17,12 +17,14 @@ def check_change(
 ) -> None:
     """Raise what stands against moving something from effective level `before` to `after`.
 
-    Nobody sets a level above the own clearance; lowering one takes `manage` and a reason.
+    Nobody sets a level above the own clearance, or lowers one that lies above it: that would be a way to
+    see it. Lowering takes `manage` and a reason.
     """
     require_clearance(subject, after)
     if not before.exceeds(after):
         return
     if not base.rights.can_manage:
         raise PermissionMissing(permission="manage")
+    require_clearance(subject, before)
     if reason is None:
         raise InvalidInput.field("reason", "missing", "is needed to lower the classification")

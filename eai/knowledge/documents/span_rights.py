@@ -13,11 +13,11 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import rights_between, spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.answers import level_of
-from eai.knowledge.documents.drafts import SpanRights
+from eai.knowledge.documents.drafts import Readers, SpanRights
 from eai.knowledge.documents.levels import check_change
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
 from eai.knowledge.documents.version_rows import VersionRows
-from eai.knowledge.errors import DocumentNotReady
+from eai.knowledge.errors import DocumentNotReady, PermissionMissing
 from eai.knowledge.models import KnowledgeDocument
 from eai.platform.jobs import Jobs
 
@@ -42,16 +42,25 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
     await _check_spans(session, subject, base, spans)
     for chunk in await ChunkRows(session, base.tenant).rights(document):
         if chunk.version == row.serving_version_id:
-            after = rights_between(chunk.start, chunk.end, spans).classification
+            after = rights_between(chunk.start, chunk.end, spans)
             own = level_of(row)
             before = base.level_of(own, chunk.classification)
-            check_change(subject, base, before, base.level_of(own, after), reason)
+            check_change(subject, base, before, base.level_of(own, after.classification), reason)
+            _check_readers(subject, base, chunk.readers, after.readers)
     versions = VersionRows(session, base.tenant, document)
     await versions.update(VersionId(row.serving_version_id), {"chunk_rights": spans_to_rows(spans)})
     has_moved = await align_classes(session, row, lambda c: rights_between(c.start, c.end, spans))
     if has_moved:
         await queue(session, jobs, MOVE_RIGHTS, base, document)
     return has_moved
+
+
+def _check_readers(subject: Subject, base: BaseHandle, before: Readers, after: Readers) -> None:
+    """Raise PermissionMissing where a passage is opened by one who neither reads it nor manages the base."""
+    if base.rights.can_manage or before is None or not subject.references.isdisjoint(before):
+        return
+    if after is None or not after <= before:
+        raise PermissionMissing(permission="manage")
 
 
 async def _check_spans(
