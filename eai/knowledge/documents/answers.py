@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from eai.access.classification import LEVELS, Classification
+from eai.access.subject import Subject
 from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.schemas import DocumentOut, DocumentStatus, PendingVersion, VersionOut
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
@@ -15,8 +17,10 @@ def level_of(document: KnowledgeDocument) -> Classification | None:
     return None if document.classification is None else LEVELS[document.classification]
 
 
-def document_out(base: BaseHandle, view: DocumentView, chunks: Mapping[UUID, int]) -> DocumentOut:
-    """The document, as one with the rights of `base` may know it."""
+def document_out(
+    subject: Subject, base: BaseHandle, view: DocumentView, chunks: Mapping[UUID, int]
+) -> DocumentOut:
+    """The document, as `subject` with the rights of `base` may know it."""
     document, shown = view.document, view.serving or view.newest
     return DocumentOut(
         id=document.id,
@@ -32,7 +36,7 @@ def document_out(base: BaseHandle, view: DocumentView, chunks: Mapping[UUID, int
         source_uri=document.source_uri,
         source_connector=document.source_connector,
         content_type=shown.content_type,
-        content_hash=_hex(shown.content_hash),
+        content_hash=_content_hash(subject, base, document, shown),
         language=shown.language,
         metadata=document.metadata_,
         labels=document.labels,
@@ -45,15 +49,17 @@ def document_out(base: BaseHandle, view: DocumentView, chunks: Mapping[UUID, int
     )
 
 
-def version_out(version: DocumentVersion, serving: UUID | None) -> VersionOut:
-    """One version; `serving` is the one that answers."""
+def version_out(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> VersionOut:
+    """One version of the document, as `subject` may know it."""
     return VersionOut(
         id=version.id,
         version=str(version.number),
         status=DocumentStatus(version.status),
-        is_serving=version.id == serving,
+        is_serving=version.id == document.serving_version_id,
         content_type=version.content_type,
-        content_hash=_hex(version.content_hash),
+        content_hash=_content_hash(subject, base, document, version),
         language=version.language,
         error=version.error,
         created_at=version.created_at,
@@ -67,5 +73,13 @@ def _pending(version: DocumentVersion) -> PendingVersion:
     )
 
 
-def _hex(digest: bytes | None) -> str | None:
-    return None if digest is None else digest.hex()
+def _content_hash(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> str | None:
+    """The digest of the text, unless a part is hidden from the caller: it would confirm guesses at that."""
+    own = level_of(document)
+    for span in spans_from_rows(version.chunk_rights):
+        is_named = span.readers is None or not subject.references.isdisjoint(span.readers)
+        if not is_named or base.level_of(own, span.classification).exceeds(subject.clearance):
+            return None
+    return None if version.content_hash is None else version.content_hash.hex()

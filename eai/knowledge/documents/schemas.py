@@ -95,8 +95,9 @@ class PendingVersion(Schema):
 class DocumentOut(Schema):
     """A document. `classification` is its effective level.
 
-    `readers` is told to those who may write, and is null otherwise. `chunks_count` counts what the
-    caller may read; everything for those who manage the base.
+    `readers` is told to those who may write, and is null otherwise. `content_hash` is null where a part of
+    the text is hidden from the caller. `chunks_count` counts what the caller may read; everything for those
+    who manage the base.
     """
 
     id: UUID

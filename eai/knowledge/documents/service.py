@@ -50,7 +50,7 @@ class Documents:
         chunks = await ChunkRows(session, base.tenant).count_serving(
             [document], base.generation.id, _reader(subject, base)
         )
-        return document_out(base, view, chunks)
+        return document_out(subject, base, view, chunks)
 
     async def page(
         self,
@@ -70,7 +70,7 @@ class Documents:
         )
         last = shown[-1].document if len(views) > page.limit else None
         key = (last.created_at.isoformat(), str(last.id)) if last is not None else None
-        return Page([document_out(base, view, chunks) for view in shown], key)
+        return Page([document_out(subject, base, view, chunks) for view in shown], key)
 
     async def versions(
         self,
@@ -85,7 +85,7 @@ class Documents:
         found = await VersionRows(session, base.tenant, DocumentId(row.id)).page(page)
         shown = found[: page.limit]
         key = (str(shown[-1].number),) if len(found) > page.limit else None
-        return Page([version_out(version, row.serving_version_id) for version in shown], key)
+        return Page([version_out(subject, base, row, version) for version in shown], key)
 
     async def patch(
         self,
