@@ -26,6 +26,7 @@ from eai.audit.signing import Signing
 from eai.audit.verification import Report, Verification
 from eai.kernel.clock import Clock
 from eai.kernel.ids import TenantId
+from eai.platform.database import Database
 from eai.platform.keys import SealBroken
 
 PAGE = 32 * BLOCK
@@ -90,25 +91,25 @@ class AuditTrail:
         return _verdict(verification.finish(head), is_reachable=anchored.is_reachable)
 
     async def export(
-        self, session: AsyncSession, tenant: TenantId, *, after_seq: int = 0
+        self, database: Database, tenant: TenantId, *, after_seq: int = 0
     ) -> AsyncIterator[bytes]:
         """The chain in the form that `eai audit verify` reads, in pieces.
 
-        With `after_seq` it begins after the last checkpoint up to there, which then comes first.
+        With `after_seq` it begins after the last checkpoint up to there, which then comes first. Each
+        piece is read in a transaction of its own, and none is open while a slow reader takes it.
         """
-        rows, checkpoints = AuditRows(session, tenant), CheckpointRows(session, tenant)
-        head, last_seq = await rows.stated()
+        async with database.transaction(tenant) as session:
+            head, last_seq = await AuditRows(session, tenant).stated()
+            keys = await self._signing.records(session)
+            start = await CheckpointRows(session, tenant).last(after_seq) if after_seq else None
         yield header_line(tenant, self._clock.now())
-        yield b"".join(key_line(key) for key in await self._signing.records(session))
-        start = await checkpoints.last(after_seq) if after_seq else None
+        yield b"".join(key_line(key) for key in keys)
         if start:
             yield start_line(start.start)
         done = start.seq if start else 0
-        while blocks := await rows.blocks(done, last_seq, PAGE):
-            upto = blocks[-1].seqs[-1]
-            signed = {each.seq: each.signed for each in await checkpoints.between(done, upto, PAGE)}
-            yield b"".join(line for block in blocks for line in _lines(block, signed))
-            done = upto
+        while piece := await _piece(database, tenant, done, last_seq):
+            done, lines = piece
+            yield lines
         yield head_line(head)
 
     def _event(
@@ -195,6 +196,20 @@ def _said(body: bytes) -> dict[str, Any]:
     except (ValueError, TypeError):
         return {**_NOTHING, "details_commitment": ""}
     return said
+
+
+async def _piece(
+    database: Database, tenant: TenantId, after_seq: int, last_seq: int
+) -> tuple[int, bytes] | None:
+    """The next entries of an export and the seq of the last of them; None when there are no more."""
+    async with database.transaction(tenant) as session:
+        blocks = await AuditRows(session, tenant).blocks(after_seq, last_seq, PAGE)
+        if not blocks:
+            return None
+        upto = blocks[-1].seqs[-1]
+        stored = await CheckpointRows(session, tenant).between(after_seq, upto, PAGE)
+    signed = {each.seq: each.signed for each in stored}
+    return upto, b"".join(line for block in blocks for line in _lines(block, signed))
 
 
 def _lines(block: Block, signed: Mapping[int, SignedCheckpoint]) -> Iterator[bytes]:

@@ -111,9 +111,8 @@ class Ledger:
             return await self.trail.verify(session, self.tenant)
 
     async def export(self, after_seq: int = 0) -> bytes:
-        async with self.database.transaction(self.tenant) as session:
-            pieces = self.trail.export(session, self.tenant, after_seq=after_seq)
-            return b"".join([piece async for piece in pieces])
+        pieces = self.trail.export(self.database, self.tenant, after_seq=after_seq)
+        return b"".join([piece async for piece in pieces])
 
 
 async def stored_hashes(database: Database, tenant: TenantId) -> list[bytes]:

@@ -10,11 +10,14 @@ import pytest
 from eai.audit.chain import GENESIS, body_digest, link
 from eai.audit.jobs import Checkpointing
 from eai.audit.offline import verify_export
+from eai.audit.repository import AuditRows
 from eai.audit.scan import Fault, Reason
 from eai.audit.verification import Report
 from eai.integrations.anchor import read_anchor
 from eai.kernel.canonical import canonical
 from eai.kernel.ids import TenantId
+from eai.platform.database import Database
+from tests.conftest import DatabaseUrls
 from tests.integration.audit.conftest import Ledger, MovableClock, Superuser, read_of
 
 
@@ -228,6 +231,18 @@ class TestExport:
             "SELECT hash FROM eai.audit_events WHERE tenant_id = %(tenant)s AND seq = 1", tenant=other_tenant
         )
         assert bytes(theirs).hex().encode() not in exported  # type: ignore[call-overload]
+
+    async def test_a_reader_that_stalls_holds_no_connection(
+        self, signed: Ledger, database_urls: DatabaseUrls
+    ) -> None:
+        narrow = Database(database_urls.app, pool_size=1, checkout_timeout_s=0.2)
+        seen = []
+        async for piece in signed.trail.export(narrow, signed.tenant):
+            seen.append(piece)
+            async with narrow.transaction(signed.tenant) as somebody_elses:
+                assert await AuditRows(somebody_elses, signed.tenant).events(0, None, 1)
+        await narrow.close()
+        assert b"".join(seen).count(b"\n") == len((await signed.export()).splitlines())
 
 
 async def test_checkpoints_are_listed_as_they_were_signed(signed: Ledger) -> None:
