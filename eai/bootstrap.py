@@ -96,6 +96,7 @@ async def build(
         _required(settings.database.url),
         pool_size=settings.database.pool_max_size,
         checkout_timeout_s=settings.database.pool_timeout_s,
+        connect_timeout_s=settings.database.connect_timeout_s,
     )
     await database.open()
     store = vectors or _vectors(settings)

@@ -40,10 +40,19 @@ class DatabaseUnavailable(Unavailable):
 class Database:
     """One PostgreSQL database, reached as the application role."""
 
-    def __init__(self, url: str, *, pool_size: int = 10, checkout_timeout_s: float = 5.0) -> None:
-        self._conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        checkout_timeout_s: float = 5.0,
+        connect_timeout_s: int = 5,
+    ) -> None:
+        # A host that swallows packets would otherwise hold every request for two minutes.
+        bounded = make_url(url).set(query={"connect_timeout": str(connect_timeout_s), **make_url(url).query})
+        self._conninfo = bounded.set(drivername="postgresql").render_as_string(hide_password=False)
         self._engine = create_async_engine(
-            make_url(url).set(drivername="postgresql+psycopg"),
+            bounded.set(drivername="postgresql+psycopg"),
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=checkout_timeout_s,

@@ -74,9 +74,6 @@ class DatabaseSettings(Group):
         default=None,
         description="PostgreSQL as a role that may create roles; used by `eai migrate` only.",
     )
-    pool_min_size: Annotated[int, Env("EAI_DATABASE_POOL_MIN_SIZE")] = Field(
-        default=2, ge=0, le=500, description="Connections kept open per pool and process."
-    )
     pool_max_size: Annotated[int, Env("EAI_DATABASE_POOL_MAX_SIZE")] = Field(
         default=10, ge=1, le=500, description="Most connections per pool and process."
     )
