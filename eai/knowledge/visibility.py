@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     SQLColumnExpression,
     and_,
+    any_,
     cast,
     exists,
     func,
@@ -38,7 +39,7 @@ def visible_bases(subject: Subject) -> ColumnElement[bool]:
     mine = and_(
         KnowledgeBaseEntry.tenant_id == KnowledgeBase.tenant_id,
         KnowledgeBaseEntry.base_id == KnowledgeBase.id,
-        KnowledgeBaseEntry.principal.in_(subject.references),
+        KnowledgeBaseEntry.principal == any_(text_array(subject.references)),
     )
     allows = exists().where(mine, KnowledgeBaseEntry.effect == "allow")
     denies = exists().where(

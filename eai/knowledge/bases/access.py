@@ -12,6 +12,7 @@ from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.errors import PermissionMissing
 from eai.knowledge.models import KnowledgeBase
 from eai.knowledge.ports import SpaceId
+from eai.knowledge.visibility import visible_bases
 
 
 async def authorise(
@@ -29,7 +30,8 @@ async def authorise(
     base that is missing, foreign, deleted or invisible, PermissionMissing for one that is seen.
     """
     rows = BaseRows(session, subject.tenant)
-    row = await rows.find(reference, lock=lock)
+    # One statement leaves out what is missing and what is invisible: their times must not tell them apart.
+    row = await rows.find(reference, visible_bases(subject), lock=lock)
     if row is None:
         raise NotFound
     rights = base_rights(subject, await rows.entries(BaseId(row.id)))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -36,8 +36,10 @@ class BaseRows:
         self._session = session
         self._tenant = tenant
 
-    async def find(self, reference: str, *, lock: bool = False) -> KnowledgeBase | None:
-        """The live base of this id or alias."""
+    async def find(
+        self, reference: str, *visible: ColumnElement[bool], lock: bool = False
+    ) -> KnowledgeBase | None:
+        """The live base of this id or alias, where `visible` holds."""
         wanted = read_reference(reference)
         if wanted is None:
             return None
@@ -46,6 +48,7 @@ class BaseRows:
             KnowledgeBase.tenant_id == self._tenant,
             column == wanted,
             KnowledgeBase.deleting_since.is_(None),
+            *visible,
         )
         if lock:
             # Leaves room for rows that refer to the base; those who change it take turns.
