@@ -108,7 +108,8 @@ class Operation:
         key = key_of(read) if self._replay is not Replay.IGNORED else None
         if key is None:
             return await self._handler(read)
-        slot = Slot(subject.tenant, subject.principal, self._name, key)
+        holder = subject.api_key if self._replay is Replay.ONCE else None
+        slot = Slot(subject.tenant, subject.principal, self._name, key, holder)
         idempotency: Idempotency = read.app.state.idempotency
         return await idempotency.once(read, slot, self._replay, self._authorise_replay(read), self._handler)
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from eai.api.intake import InboundRequest
 from eai.kernel.errors import InvalidInput
-from eai.kernel.ids import PrincipalId, TenantId
+from eai.kernel.ids import ApiKeyId, PrincipalId, TenantId
 
 HEADER = "idempotency-key"
 KEPT_FOR = timedelta(hours=24)
@@ -37,12 +37,17 @@ class Replay(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a key counts: it means nothing to another tenant, principal or operation."""
+    """Where a key counts: it means nothing to another tenant, principal or operation.
+
+    `holder` is named where the answer holds a secret: the credential that asked, which alone may have it.
+    A principal's narrower key must not come by the secret of a wider one.
+    """
 
     tenant: TenantId
     principal: PrincipalId
     route: str
     key: str
+    holder: ApiKeyId | None = None
 
     @property
     def context(self) -> bytes:
@@ -84,9 +89,11 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-async def fingerprint_of(request: Request) -> bytes:
-    """A digest of address and body; equal for a repetition, whatever its multipart boundary or key order."""
+async def fingerprint_of(request: Request, holder: ApiKeyId | None) -> bytes:
+    """A digest of address, body and holder; the same whatever a repetition's boundary or key order."""
     digest = sha256(request.scope["path"].encode() + b"\0" + request.scope["query_string"] + b"\0")
+    if holder is not None:
+        digest.update(holder.bytes)
     if isinstance(request, InboundRequest):
         await request.add_to(digest)
     return digest.digest()

@@ -47,7 +47,7 @@ class Idempotency:
         `authorise` is asked, in a transaction of the tenant, before a kept answer is given out. Raises
         IdempotencyKeyReused, IdempotencyInProgress, IdempotencyAnswerErased, and what they raise.
         """
-        fingerprint = await fingerprint_of(request)
+        fingerprint = await fingerprint_of(request, slot.holder)
         async with self._database.transaction(slot.tenant) as session:
             records = Records(session, slot)
             claim = await records.claim(fingerprint)
