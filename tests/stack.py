@@ -16,6 +16,7 @@ import uvicorn
 from pydantic import SecretStr
 
 from eai.api.app import create_app
+from eai.api.server import server_config
 from eai.bootstrap import Models, Platform, build, first_start, job_handlers
 from eai.knowledge.ports import Vectors
 from eai.platform.settings import (
@@ -183,7 +184,7 @@ async def _running(engine: Engine) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _serving(platform: Platform) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(platform), log_config=None, lifespan="off", ws="none")
+    config = server_config(create_app(platform), lifespan="off")
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[method-assign]
     task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -9,6 +9,7 @@ import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
 from eai.api.app import create_app
+from eai.api.server import server_config
 from eai.bootstrap import build
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Settings, process_environ
@@ -33,10 +34,8 @@ def serve(settings: Settings, listener: socket.socket, *, trusted_proxies: str |
 
 async def _serve(settings: Settings, listener: socket.socket, trusted_proxies: str | None) -> None:
     async with build(settings) as platform:
-        config = uvicorn.Config(
+        config = server_config(
             create_app(platform),
-            ws="none",
-            log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=trusted_proxies is not None,

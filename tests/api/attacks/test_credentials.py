@@ -92,7 +92,7 @@ async def test_a_header_that_no_server_should_read_costs_nothing(stack: Stack, h
     began = perf_counter()
     head = b"GET /v1/me HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n" + header + b"\r\n\r\n"
     answer = await sent(stack.url, head)
-    assert answer.status in {0, 400, 401, 431}
+    assert answer.status in {0, 400}
     assert perf_counter() - began < 5
     assert (await sent(stack.url, get("/healthz"))).status == 200
 

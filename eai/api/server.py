@@ -1,0 +1,73 @@
+"""How the application is put on the wire: what a client may send before anybody knows who it is."""
+
+from asyncio import TimerHandle, Transport
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES = 64 * 1024
+HEAD_WITHIN_S = 30.0
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 whose request line and headers have a largest size and a longest time.
+
+    The parser keeps a head for as long as it is not complete; without a bound, a header that never ends
+    fills the memory, and one that never comes holds a connection. Both end in 400 and a closed connection.
+    A head may go beyond its size by what one read takes from the socket.
+    """
+
+    head_within_s = HEAD_WITHIN_S
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._head_bytes: int | None = None
+        self._head_timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Expect a first head."""
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(self.head_within_s, self._refuse_head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing any more."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless what was read is all head and too much of it."""
+        super().data_received(data)
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse_head()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        self._head_bytes = 0
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_within_s, self._refuse_head)
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        self._head_bytes = None
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def _refuse_head(self) -> None:
+        self._stop_timer()
+        if not self.transport.is_closing():
+            self.send_400_response("Request head too large or too slow.")
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+
+def server_config(app: ASGIApp, **options: Any) -> uvicorn.Config:
+    """`app` as uvicorn serves it here, with the `options` of one installation."""
+    return uvicorn.Config(app, http=BoundedProtocol, ws="none", log_config=None, **options)
