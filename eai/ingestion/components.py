@@ -4,18 +4,19 @@ Stages that compute are plain functions, which the pipeline runs in threads; sta
 asynchronous only, and their `run` exists because Haystack wants one.
 """
 
+import asyncio
+
 from haystack import component
 
 from eai.access.rights_class import generation_key, rights_key
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import EmbeddingCall, Gateway, Operation
-from eai.ingestion.extraction import extract
+from eai.ingestion.confinement import extract_confined
 from eai.ingestion.passages import EmbeddedPassages, Extract, Indexed, Manuscript, Passage, Passages
 from eai.ingestion.splitting import split
 from eai.kernel.ids import chunk_id, point_id
 from eai.knowledge.lexical import (
     analyse_document,
-    detect_language,
     document_weights,
     language_of,
 )
@@ -31,9 +32,13 @@ class ExtractText:
 
     @component.output_types(extract=Extract)
     def run(self, manuscript: Manuscript) -> dict[str, Extract]:
+        raise AsynchronousOnly
+
+    @component.output_types(extract=Extract)
+    async def run_async(self, manuscript: Manuscript) -> dict[str, Extract]:
         """Raises ContentUnreadable and ContentEmpty."""
-        text = extract(manuscript.source, manuscript.content_type)
-        language = language_of(manuscript.language) if manuscript.language else detect_language(text)
+        text = await extract_confined(manuscript.source, manuscript.content_type)
+        language = await asyncio.to_thread(language_of, text, manuscript.language)
         return {"extract": Extract(text, language)}
 
 

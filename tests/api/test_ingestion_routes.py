@@ -62,6 +62,13 @@ async def test_markdown_and_html_are_read_as_what_they_are(company: Company) -> 
     assert content["content"] == "# Depot\n\nNoon."
 
 
+async def test_a_declared_language_is_taken_at_its_word(company: Company) -> None:
+    base = await company.base()
+    body = {"title": "Parcels", "content": NOON, "language": "fr"}
+    document = await company.admin.made(f"/v1/knowledge-bases/{base}/documents", body)
+    assert document["language"] == "fr"
+
+
 async def test_a_file_is_accepted_and_a_worker_makes_it_ready(company: Company) -> None:
     base = await company.base()
     answer = await company.admin.post(
