@@ -193,10 +193,6 @@ def _are_canonical(said: list[Any], bodies: Sequence[bytes]) -> bool:
     return list(map(orjson.dumps, said)) == list(bodies)
 
 
-def _agree(fields: dict[str, Any], columns: Columns | None) -> bool:
-    return columns is None or _columns(fields) == list(columns)
-
-
 def _columns(fields: dict[str, Any]) -> list[Any]:
     actor, resource = fields["actor"], fields["resource"]
     return [

@@ -1,15 +1,13 @@
 """What every table has in common. Tables themselves live in the slices' `models.py`."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy import DateTime, MetaData, Text, func
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 SCHEMA = "eai"
-
-Instant = Annotated[datetime, mapped_column(DateTime(timezone=True))]
 
 
 class Row(DeclarativeBase):
