@@ -29,6 +29,7 @@ from eai.knowledge.errors import ClassificationExceeded
 from eai.knowledge.ports import ModelFacts, SpaceId
 from eai.knowledge.spaces import space_id
 from eai.platform import metrics
+from eai.platform.telemetry import Attributes, GenAiOperation, model_call, span
 
 Vectors = NDArray[np.float32]
 
@@ -111,7 +112,8 @@ class Gateway:
         tokens = 0
         for start in range(0, len(call.texts), self._batch_size):
             texts = call.texts[start : start + self._batch_size]
-            answer = await embedder.embed(texts, call.role)
+            with span(f"embeddings {model.name}", _attributes(call, model)):
+                answer = await embedder.embed(texts, call.role)
             _check_answer(model, texts, answer.vectors)
             batches.append(answer.vectors)
             tokens += answer.tokens
@@ -177,6 +179,17 @@ def _check_answer(model: EmbeddingModel, texts: Sequence[str], vectors: Vectors)
         )
     if not (np.isfinite(vectors).all() and np.any(vectors, axis=1).all()):
         raise ProviderResponseInvalid(model=model.name)
+
+
+def _attributes(call: EmbeddingCall, model: EmbeddingModel) -> Attributes:
+    return model_call(
+        GenAiOperation.EMBEDDINGS,
+        model.name,
+        model.provider,
+        tenant=str(call.tenant),
+        run=call.labels.get("run"),
+        agent=call.labels.get("agent"),
+    )
 
 
 def _evidence(call: EmbeddingCall, model: EmbeddingModel, tokens: int) -> Evidence:

@@ -35,11 +35,7 @@ class GenAiOperation(StrEnum):
     """Values of `gen_ai.operation.name`."""
 
     EMBEDDINGS = "embeddings"
-    CHAT = "chat"
-    RERANK = "rerank"
-    RETRIEVAL = "retrieval"
     EXECUTE_TOOL = "execute_tool"
-    INVOKE_AGENT = "invoke_agent"
 
 
 @dataclass(frozen=True, slots=True)
