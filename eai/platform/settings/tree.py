@@ -129,9 +129,6 @@ class ModelSettings(Group):
         description="Embedding model of bases that name none. Absent: local-use-512 when installed, "
         "else local-hash-256; in production a base must then name its model.",
     )
-    rag_rerank_model: Annotated[str | None, Env("EAI_RAG_RERANK_MODEL")] = Field(
-        default=None, description="Model that reorders hits when a query asks for it and names none."
-    )
     embeddings_batch_size: Annotated[int, Env("EAI_EMBEDDINGS_BATCH_SIZE")] = Field(
         default=64, ge=1, le=2048, description="Most texts in one embedding call."
     )
