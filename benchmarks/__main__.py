@@ -13,6 +13,8 @@ BENCHMARKS = {
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
     "ingest_throughput": "chunks per second over HTTP, beside a bare Haystack pipeline",
+    "process_costs": "memory of an idle API process, and the time until it is ready",
+    "existence_timing": "whether time or size tells that something exists which may not be known of",
     "audit_throughput": "durable audit events per second, and how fast a chain is verified",
 }
 

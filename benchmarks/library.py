@@ -5,6 +5,7 @@ Who may see what is real: groups, readers, classes, all as the product keeps the
 """
 
 import asyncio
+import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -80,8 +81,11 @@ class Analysed:
     terms: dict[str, int]
 
 
-async def filled(product: Product, chunks: int, questions: int) -> Library:
-    """Make a base of so many chunks, with the people who ask."""
+async def filled(product: Product, chunks: int, questions: int, hidden_words: Sequence[str] = ()) -> Library:
+    """Make a base of so many chunks, with the people who ask.
+
+    `hidden_words` stand in each chunk that none of them may see, which is half of all, and nowhere else.
+    """
     async with product.client(product.admin_key) as admin:
         tenant = TenantId(UUID((await admin.get("/v1/me")).json()["tenant"]["id"]))
         groups = [(await made(admin, "/v1/groups", {"name": f"g{n}"}))["id"] for n in range(GROUPS)]
@@ -106,7 +110,7 @@ async def filled(product: Product, chunks: int, questions: int) -> Library:
     prose = Prose()
     tally, sample = Tally(), []
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        for start, batch in _analysed(pool, prose, chunks):
+        for start, batch in _analysed(pool, shelf.texts(prose, chunks, hidden_words)):
             await asyncio.to_thread(_copy, product.postgres.admin_url, shelf, groups, start, batch, chunks)
             await vectors.upsert(SPACE, list(shelf.points(start, batch, chunks)))
             shelf.count(tally, start, batch, chunks)
@@ -165,6 +169,19 @@ class _Shelf:
         seen = sum(self.owner(document, documents) <= groups for document in range(documents))
         numbers = [number for group in self._classes[: groups + 1] for number in group]
         return Reader(key, tuple(numbers), seen / documents)
+
+    def texts(self, prose: Prose, chunks: int, hidden_words: Sequence[str]) -> Iterator[list[str]]:
+        """All passages, batch by batch."""
+        added = " ".join(hidden_words)
+        for start in range(0, chunks, _BATCH):
+            passages = prose.passages(min(_BATCH, chunks - start))
+            if added:
+                hidden = [self._is_hidden(row, chunks) for row in range(start, start + len(passages))]
+                passages = [f"{p} {added}." if is_ else p for p, is_ in zip(passages, hidden, strict=True)]
+            yield passages
+
+    def _is_hidden(self, row: int, chunks: int) -> bool:
+        return self.owner(row // PER_DOCUMENT, _documents(chunks)) > max(READERS.values())
 
     def points(self, start: int, batch: Sequence[Analysed], chunks: int) -> Iterator[Point]:
         key = generation_key(self.tenant, self.generation)
@@ -234,15 +251,16 @@ def _settle(url: str) -> None:
         connection.execute("CHECKPOINT")
 
 
-def _analysed(pool: ProcessPoolExecutor, prose: Prose, chunks: int) -> Iterator[tuple[int, list[Analysed]]]:
-    """Passages in batches, one batch ahead of whoever stores them."""
-    starts = range(0, chunks, _BATCH)
-    ahead = [pool.submit(analyse, prose.passages(min(_BATCH, chunks - start))) for start in starts[:2]]
-    for start in starts:
+def _analysed(
+    pool: ProcessPoolExecutor, batches: Iterator[list[str]]
+) -> Iterator[tuple[int, list[Analysed]]]:
+    """Passages in batches, two batches ahead of whoever stores them."""
+    ahead = [pool.submit(analyse, batch) for batch in itertools.islice(batches, 2)]
+    for start in itertools.count(0, _BATCH):
+        if not ahead:
+            return
         batch = ahead.pop(0).result()
-        following = start + 2 * _BATCH
-        if following < chunks:
-            ahead.append(pool.submit(analyse, prose.passages(min(_BATCH, chunks - following))))
+        ahead += [pool.submit(analyse, following) for following in itertools.islice(batches, 1)]
         yield start, batch
 
 
