@@ -42,6 +42,13 @@ async def new_id(request: Request) -> UUID:
     return claim.effect_id if claim is not None else uuid4()
 
 
+async def is_repeated(request: Request) -> bool:
+    """Whether an earlier attempt under the same idempotency key may have had its effect."""
+    claim: Claim | None = request.scope.get(CLAIM)
+    return claim is not None and claim.attempt > 1
+
+
 Services = Annotated["Platform", Depends(platform_of)]
 Transaction = Annotated[AsyncSession, Depends(open_transaction)]
 NewId = Annotated[UUID, Depends(new_id)]
+IsRepeated = Annotated[bool, Depends(is_repeated)]

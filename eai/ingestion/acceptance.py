@@ -1,7 +1,7 @@
 """The first commit of a document: checked, stored, with the job that will index it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4, uuid5
@@ -16,13 +16,19 @@ from eai.audit.service import Audit
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent
 from eai.ingestion.extraction import accepted_type, check_size
-from eai.ingestion.repository import Work, load_work
+from eai.ingestion.repository import Work, load_work, placement_of
 from eai.ingestion.schemas import DocumentFields
 from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.access import authorise
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
-from eai.knowledge.documents.intake import COMPARED, create_document_with_version, find_duplicate
+from eai.knowledge.documents.intake import (
+    COMPARED,
+    create_document_with_version,
+    find_duplicate,
+    find_submitted,
+)
+from eai.knowledge.receipts.service import id_of_repetition
 from eai.platform.jobs import JobRun, Jobs
 
 JOB_NAME = "ingestion.run"
@@ -31,13 +37,17 @@ _VERSIONS = UUID("0e7a0c53-5d5c-5b5e-9a34-0c4c3f3a7d10")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A document as it came in: `id` is the one it will have, `source` its bytes."""
+    """A document as it came in: `id` is the one it will have, `source` its bytes.
+
+    `is_repeated` says that an attempt under the same id may have come before.
+    """
 
     id: DocumentId
     fields: DocumentFields
     source: bytes
     content_type: str
     filename: str | None = None
+    is_repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +74,18 @@ class Acceptance:
     ) -> Accepted:
         """Store the document and its job; with `waits` the caller itself runs the job's first attempt.
 
-        An equal document that the caller may read is returned instead. Raises NotFound,
-        PermissionMissing, DuplicateContent and what the checks of content, level and readers raise.
+        An equal document that the caller may read is returned instead, and so is what a repeated
+        submission has made before. Raises NotFound, PermissionMissing, DuplicateContent and what the
+        checks of content, level and readers raise.
         """
         base = await authorise(session, subject, base_ref, Permission.WRITE)
         content_type = accepted_type(submission.content_type, submission.filename)
         check_size(len(submission.source))
+        if submission.is_repeated:
+            id_ = await id_of_repetition(session, subject.tenant, submission.id)
+            submission = replace(submission, id=id_)
+            if (earlier := await self._earlier(session, subject, base, id_, waits=waits)) is not None:
+                return earlier
         draft = _draft(submission)
         self._gateway.check(base.embedding_model, base.level_of(draft.classification))
         source_hash = sha256(submission.source).digest()
@@ -83,7 +99,7 @@ class Acceptance:
             return Accepted(copy.document, is_new=False)
         job = JobId(uuid4())
         version = VersionDraft(
-            id=VersionId(uuid5(_VERSIONS, str(draft.id))),
+            id=_first_version(draft.id),
             content_type=content_type,
             source_hash=source_hash,
             source=submission.source,
@@ -96,6 +112,20 @@ class Acceptance:
         work = await load_work(session, subject.tenant, parameters) if run else None
         await self._record(session, subject, base, draft=draft, version=version, stored=stored)
         return Accepted(stored.document, is_new=True, job=job, run=run, work=work)
+
+    async def _earlier(
+        self, session: AsyncSession, subject: Subject, base: BaseHandle, document: DocumentId, *, waits: bool
+    ) -> Accepted | None:
+        """What an earlier attempt has made; its job goes on here once nobody else is at it."""
+        version = await find_submitted(session, subject, base, document, _first_version(document))
+        if version is None:
+            return None
+        if version.job_id is None or version.status not in {"pending", "processing"}:
+            return Accepted(document, is_new=True)
+        job = JobId(version.job_id)
+        run = await self._jobs.claim(session, subject.tenant, job) if waits else None
+        work = await load_work(session, subject.tenant, run.parameters) if run else None
+        return Accepted(document, is_new=True, job=job, run=run, work=work)
 
     async def _record(
         self,
@@ -120,6 +150,10 @@ class Acceptance:
             },
             private={"title": draft.title},
         )
+
+
+def _first_version(document: DocumentId) -> VersionId:
+    return VersionId(uuid5(_VERSIONS, str(document)))
 
 
 def _given(fields: DocumentFields) -> frozenset[str]:
@@ -150,6 +184,7 @@ def _parameters(
         "version": str(stored.version),
         "language": submission.fields.language,
         "labels": submission.fields.labels.given(),
+        "placement": placement_of(base.generation),
         "submitter": {
             "kind": str(subject.kind),
             "principal": str(subject.principal),

@@ -12,13 +12,15 @@ from eai.access.acl import BaseRights
 from eai.access.classification import LEVELS
 from eai.audit.entries import Actor
 from eai.ingestion.passages import Manuscript
-from eai.kernel.ids import ApiKeyId, DocumentId, PrincipalId, TenantId, VersionId
+from eai.kernel.ids import ApiKeyId, DocumentId, GenerationId, PrincipalId, TenantId, VersionId
 from eai.knowledge.bases.access import handle_of
-from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.rights_classes import rights_class_number
 from eai.knowledge.documents.drafts import StoredVersion
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
+from eai.knowledge.ports import SpaceId
+from eai.platform.jobs import JobRun
 
 # A job acts on what was permitted when it was accepted; it decides nothing by a caller's rights.
 NO_RIGHTS = BaseRights(can_see=False, can_read_passages=False, can_write=False, can_manage=False)
@@ -57,6 +59,28 @@ async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping
         return None
     document, version = row
     return await _work(session, base, document, version, parameters)
+
+
+def placement_of(generation: StoredGeneration) -> Mapping[str, Any]:
+    """Where points are written, for a job's row: it must outlive the base, whose rows say it otherwise."""
+    return {
+        "generation": str(generation.id),
+        "collection": generation.space.name,
+        "dimensions": generation.space.dimensions,
+    }
+
+
+def placements(run: JobRun) -> list[StoredGeneration]:
+    """Everywhere that attempts at this job may have written points."""
+    known = [run.parameters["placement"], run.progress.get("placement", run.parameters["placement"])]
+    return [
+        StoredGeneration(
+            run.tenant,
+            GenerationId(UUID(each["generation"])),
+            SpaceId(each["collection"], each["dimensions"]),
+        )
+        for each in (known if known[0] != known[1] else known[:1])
+    ]
 
 
 def submitter_of(parameters: Mapping[str, Any]) -> Actor:

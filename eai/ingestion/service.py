@@ -21,14 +21,14 @@ from eai.ingestion.acceptance import Acceptance, Accepted, Submission
 from eai.ingestion.components import version_selector
 from eai.ingestion.passages import Indexed
 from eai.ingestion.pipeline import index, ingestion_pipeline
-from eai.ingestion.repository import Work, load_work, submitter_of
+from eai.ingestion.repository import Work, load_work, placement_of, placements, submitter_of
 from eai.kernel.errors import EaiError, Unavailable
-from eai.kernel.ids import VersionId, chunk_id
+from eai.kernel.ids import DocumentId, VersionId, chunk_id
 from eai.knowledge.documents.deletion import begin_deletion
 from eai.knowledge.documents.drafts import PreparedChunk
 from eai.knowledge.documents.intake import discard_version, set_version_status
 from eai.knowledge.documents.serving import ExtractedText, VersionOutdated, serve_version
-from eai.knowledge.ports import Vectors, VectorStoreUnavailable
+from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.jobs import Fenced, JobRun, Jobs
 
@@ -68,8 +68,10 @@ class Ingestion:
         except TimeoutError:
             await self._leave_to_a_worker(accepted.run)
             return accepted
-        except (VersionOutdated, Fenced):
-            log.info("ingestion.superseded", document=str(accepted.document))
+        except Fenced:
+            return accepted
+        except VersionOutdated:
+            await self._close_outdated(accepted.run)
         except EaiError as error:
             await self._withdraw(accepted.run, accepted.work, error)
             raise
@@ -78,18 +80,18 @@ class Ingestion:
     async def run(self, run: JobRun) -> None:
         """Process one accepted document, in a worker."""
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run)
             work = await load_work(session, run.tenant, run.parameters)
-            if work is None:
-                await self._jobs.complete(session, run)
-                return
-            await set_version_status(session, run.tenant, work.stored.version, "processing")
+            if work is not None:
+                placement = {"placement": placement_of(work.base.generation)}
+                await self._jobs.confirm(session, run, placement)
+                await set_version_status(session, run.tenant, work.stored.version, "processing")
+        if work is None:
+            await self._leave_nothing(run)
+            return
         try:
             await self._index_and_serve(run, work)
         except VersionOutdated:
-            log.info("ingestion.superseded", document=str(work.stored.document))
-            async with self._database.transaction(run.tenant) as session:
-                await self._jobs.complete(session, run)
+            await self._close_outdated(run)
 
     async def give_up(self, run: JobRun, error: EaiError) -> None:
         """Mark the version as failed, with the reason a user can act on."""
@@ -112,14 +114,25 @@ class Ingestion:
                 facts={"base": parameters["base"], "version": parameters["version"], "code": error.code},
             )
 
+    async def _leave_nothing(self, run: JobRun) -> None:
+        """Close the job of a document that is gone; an attempt that died may have written points since."""
+        document = DocumentId(UUID(run.parameters["document"]))
+        version = VersionId(UUID(run.parameters["version"]))
+        for generation in placements(run):
+            await self._vectors.delete(generation.space, generation.selector(document, version))
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.complete(session, run)
+
     async def _index_and_serve(self, run: JobRun, work: Work) -> None:
         indexed = await index(self._pipeline, work.manuscript)
         await self._audit.flush(indexed.embedded.evidence)
         try:
             await self._serve(run, work, indexed)
-        except VersionOutdated:
-            # Deleted, or a newer text won. (When merely fenced, the points are the next attempt's too.)
-            await self._vectors.delete(work.manuscript.space, version_selector(work.manuscript))
+        except (VersionOutdated, Fenced) as error:
+            # Deleted, or a newer text won. Whoever fenced this attempt needs the same points, unless the
+            # document has gone since: then nobody else knows that they were written once more.
+            if isinstance(error, VersionOutdated) or not await self._is_wanted(run):
+                await self._vectors.delete(work.manuscript.space, version_selector(work.manuscript))
             raise
 
     async def _serve(self, run: JobRun, work: Work, indexed: Indexed) -> None:
@@ -145,20 +158,31 @@ class Ingestion:
                 },
             )
 
-    async def _leave_to_a_worker(self, run: JobRun) -> None:
+    async def _close_outdated(self, run: JobRun) -> None:
+        log.info("ingestion.outdated", document=run.parameters["document"])
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.hand_back(session, run, after_s=0, counts_as_failure=False)
+            await self._jobs.complete(session, run)
+
+    async def _is_wanted(self, run: JobRun) -> bool:
+        async with self._database.transaction(run.tenant) as session:
+            return await load_work(session, run.tenant, run.parameters) is not None
+
+    async def _leave_to_a_worker(self, run: JobRun) -> None:
+        # It may have ended at the last moment; and a lease that cannot be handed back runs out by itself.
+        with suppress(Unavailable, Fenced):
+            async with self._database.transaction(run.tenant) as session:
+                await self._jobs.hand_back(session, run, after_s=0, counts_as_failure=False)
 
     async def _withdraw(self, run: JobRun, work: Work, error: EaiError) -> None:
         """Leave nothing of a refused document but the audit of it.
 
-        Where the store may hold some of its points already, it is deleted like any other document: out
-        of sight at once, and for good when the store is back.
+        Once a part does not answer, the store may hold some of its points. It is then deleted like any
+        other document: out of sight at once, and for good when the store is back.
         """
         with suppress(Unavailable, Fenced):
             async with self._database.transaction(run.tenant) as session:
                 await self._jobs.fail(session, run, error)
-                if isinstance(error, VectorStoreUnavailable):
+                if isinstance(error, Unavailable):
                     await begin_deletion(session, self._jobs, work.base, work.stored.document, None)
                 else:
                     await discard_version(session, work.base, work.stored)

@@ -1,5 +1,6 @@
 """Documents come in: as text in JSON, or as a file."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import Depends, Header
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from eai.access.acl import Permission
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
-from eai.api.dependencies import NewId, Services
+from eai.api.dependencies import IsRepeated, NewId, Services
 from eai.api.governed_route import GovernedRouter
 from eai.api.intake import JSON, MIB, MULTIPART, accepts, validated
 from eai.api.json_body import parse_json
@@ -74,6 +75,7 @@ async def create_document(
     caller: Writer,
     services: Services,
     new_id: NewId,
+    is_repeated: IsRepeated,
     prefer: Annotated[str | None, Header()] = None,
 ) -> DocumentOut:
     """Take a document in.
@@ -82,7 +84,7 @@ async def create_document(
     for every file, and for a text that takes longer than 30 seconds the answer is 202 and `Location`
     tells where to follow it. The same content again is 200 with the document that is there.
     """
-    submission = await _submission(request, DocumentId(new_id))
+    submission = replace(await _submission(request, DocumentId(new_id)), is_repeated=is_repeated)
     waits = isinstance(submission.fields, DocumentSubmission) and not _prefers_async(prefer)
     accepted = await services.ingestion.ingest(caller, base, submission, waits=waits)
     async with services.database.transaction(caller.tenant) as session:

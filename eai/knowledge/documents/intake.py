@@ -21,7 +21,7 @@ from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, Version
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import VersionRows, set_status
 from eai.knowledge.errors import ExternalIdExists
-from eai.knowledge.models import KnowledgeDocument
+from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.visibility import readable_documents
 
 COMPARED = frozenset({"title", "readers", "classification", "metadata"})
@@ -91,6 +91,16 @@ async def create_document_with_version(
         return await _stored_before(session, subject, rows, draft, version)
     number = await VersionRows(session, subject.tenant, draft.id).insert(version_row(subject, version))
     return StoredVersion(draft.id, version.id, number)
+
+
+async def find_submitted(
+    session: AsyncSession, subject: Subject, base: BaseHandle, document: DocumentId, version: VersionId
+) -> DocumentVersion | None:
+    """The version, if `subject` itself made its document in this base and it lives; held from here on."""
+    row = await DocumentRows(session, subject.tenant, base.id).lock(document)
+    if row is None or row.created_by != subject.principal:
+        return None
+    return await VersionRows(session, subject.tenant, document).find(version)
 
 
 async def find_external_document(

@@ -1,6 +1,6 @@
 """Who may read which receipt."""
 
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -9,7 +9,7 @@ from eai.access.classification import LEVELS
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
 from eai.kernel.errors import NotFound
-from eai.kernel.ids import BaseId
+from eai.kernel.ids import BaseId, DocumentId, TenantId
 from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.documents.schemas import ReceiptOut
@@ -28,6 +28,19 @@ async def get_receipt(session: AsyncSession, subject: Subject, reference: str) -
     if row is None or not await _may_know(session, subject, row):
         raise NotFound
     return receipt_out(row)
+
+
+async def id_of_repetition(session: AsyncSession, tenant: TenantId, document: DocumentId) -> DocumentId:
+    """The id that a repeated submission goes by: attempts that were withdrawn have used theirs up.
+
+    Raises NotFound for a document that was taken in and that somebody has deleted since.
+    """
+    receipts = ReceiptRows(session, tenant)
+    while (receipt := await receipts.find(document)) is not None:
+        if receipt.requested_by is not None:
+            raise NotFound
+        document = DocumentId(uuid5(document, "again"))
+    return document
 
 
 def receipt_out(row: DeletionReceipt) -> ReceiptOut:

@@ -1,0 +1,71 @@
+"""The running product over a database and an engine that tests of faults may kill."""
+
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+import structlog
+
+from eai.integrations.postgres import EmbeddedPostgres
+from eai.integrations.qdrant.client import EngineVectors
+from eai.knowledge.ports import Vectors
+from eai.platform.logging import ExceptionText
+from eai.platform.migrate import migrate
+from tests.integration.faults.outages import Turnstile, Victim
+from tests.invariants import Judge
+from tests.stack import Company, Stack, running_stack, settings
+
+
+@pytest.fixture(scope="session")
+def _plain_logs() -> Iterator[None]:
+    """Drawing a traceback with every local variable takes a second, and faults make many of them."""
+    structlog.configure(
+        processors=[ExceptionText(show_messages=True), structlog.processors.KeyValueRenderer()],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+    )
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+async def victim() -> AsyncIterator[Victim]:
+    """A PostgreSQL of these tests alone, with nothing that makes it faster and less safe."""
+    # Not tmp_path: its name is too long for a socket, and for root nobody else can enter it.
+    with tempfile.TemporaryDirectory(prefix="eai-") as folder:
+        Path(folder).chmod(0o711)
+        home = Path(folder) / "home"
+        server = EmbeddedPostgres(home, overrides={"shared_buffers": "64MB"})
+        await server.start()
+        await migrate(server.admin_url, server.app_url)
+        yield Victim(server, home)
+        await server.stop()
+
+
+@pytest.fixture(scope="session")
+async def fragile(victim: Victim, _plain_logs: None) -> AsyncIterator[Stack]:
+    """The running product over it."""
+    chosen = settings(victim.server.app_url, victim.home)
+    vectors = cast("Vectors", Turnstile(EngineVectors(chosen.engine_socket)))
+    async with running_stack(chosen, vectors=vectors) as running:
+        yield running
+
+
+@pytest.fixture
+def turnstile(fragile: Stack) -> Turnstile:
+    """Where its calls of the vector store can be held."""
+    return cast("Turnstile", fragile.platform.vectors)
+
+
+@pytest.fixture
+async def company(fragile: Stack) -> Company:
+    """A fresh tenant of the fragile product."""
+    return await fragile.company()
+
+
+@pytest.fixture
+def judge(fragile: Stack, victim: Victim) -> Judge:
+    """Who looks at everything once a fault is over."""
+    return Judge(victim.server.admin_url, fragile.platform.vectors)

@@ -1,0 +1,203 @@
+"""What may be done to a running product, and the load it is under meanwhile."""
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+
+from eai.integrations.postgres import EmbeddedPostgres, leftovers
+from eai.knowledge.ports import Vectors
+from tests.stack import Caller, Company, Json
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A PostgreSQL server that may be stopped in the middle of everything."""
+
+    server: EmbeddedPostgres
+    home: Path
+
+    async def stop_immediately(self) -> None:
+        """As `pg_ctl stop -m immediate`: no checkpoint, every connection cut; the next start recovers."""
+        pid = leftovers.postmaster_pid(self.home / "pg" / "data")
+        assert pid is not None
+        os.kill(pid, signal.SIGQUIT)
+        await self.server.wait()
+        await self.server.stop()
+
+    async def start(self) -> None:
+        """Return when it answers again, where it did before."""
+        await self.server.start()
+
+
+@dataclass
+class Held:
+    """A call that waits: `reached` tells that it came, `go_on` lets it pass."""
+
+    method: str
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Turnstile:
+    """The vector store behind `inner`, where single calls can be made to wait."""
+
+    def __init__(self, inner: Vectors) -> None:
+        self._inner = inner
+        self._held: list[Held] = []
+
+    @asynccontextmanager
+    async def holding(self, method: str) -> AsyncIterator[Held]:
+        """Hold the next call of `method`; it goes on at the end of the block at the latest."""
+        held = Held(method)
+        self._held.append(held)
+        try:
+            yield held
+        finally:
+            held.go_on.set()
+            self._held = [each for each in self._held if each is not held]
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        call: Callable[..., Awaitable[Any]] = getattr(self._inner, name)
+
+        async def passing(*arguments: Any) -> Any:
+            for held in self._held:
+                if held.method == name and not held.reached.is_set():
+                    held.reached.set()
+                    await held.go_on.wait()
+            return await call(*arguments)
+
+        return passing
+
+
+@asynccontextmanager
+async def chain_locked(admin_url: str, tenant: str) -> AsyncIterator[psycopg.AsyncConnection]:
+    """Another session holds the head of the tenant's audit chain; rolling back lets it go."""
+    async with await psycopg.AsyncConnection.connect(admin_url) as connection:
+        await connection.execute("SELECT * FROM eai.audit_heads WHERE tenant_id = %s FOR UPDATE", [tenant])
+        yield connection
+        await connection.rollback()
+
+
+async def somebody_waits(admin_url: str) -> bool:
+    """Whether a session waits for what another one holds."""
+    async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
+        found = await connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return await found.fetchone() is not None
+
+
+@dataclass
+class Load:
+    """What clients were answered while a fault came and went."""
+
+    base: str
+    questions: Counter[int] = field(default_factory=Counter)
+    submissions: Counter[int] = field(default_factory=Counter)
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    """Title of each document that was accepted, by id."""
+    unforeseen: list[str] = field(default_factory=list)
+    slowest_s: float = 0.0
+
+    @property
+    def statuses(self) -> set[int]:
+        return {*self.questions, *self.submissions}
+
+    async def goes_on(self, times: int = 3) -> None:
+        """Return once questions and texts have been answered so many times from now on."""
+        asked, made = self.questions[200] + times, self.submissions[201] + times
+        await eventually(lambda: self.questions[200] >= asked and self.submissions[201] >= made)
+
+    async def is_refused(self, times: int = 3) -> None:
+        """Return once both have been refused so many times from now on."""
+        asked, made = self.questions[503] + times, self.submissions[503] + times
+        await eventually(lambda: self.questions[503] >= asked and self.submissions[503] >= made)
+
+
+@asynccontextmanager
+async def under_load(company: Company, base: str, *, clients: int = 2) -> AsyncIterator[Load]:
+    """Ask and submit from several clients at once until the block ends."""
+    load, titles = Load(base), count(1)
+    is_over = asyncio.Event()
+
+    async def ask() -> None:
+        while not is_over.is_set():
+            answer = await _timed(load, query(company.admin, base, "refunds"))
+            load.questions[answer.status_code] += 1
+            _note(load, answer)
+
+    async def submit(prefer: str) -> None:
+        while not is_over.is_set():
+            title = f"Note {next(titles)}"
+            answer = await _timed(load, ingest(company.admin, base, title, prefer=prefer))
+            load.submissions[answer.status_code] += 1
+            _note(load, answer)
+            if answer.is_success:
+                load.acknowledged[answer.json()["id"]] = title
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(clients):
+            group.create_task(ask())
+            group.create_task(submit(""))
+            group.create_task(submit("respond-async"))
+        yield load
+        is_over.set()
+
+
+async def query(caller: Caller, base: str, text: str) -> httpx2.Response:
+    return await caller.post(f"/v1/knowledge-bases/{base}/query", json={"query": text, "top_k": 20})
+
+
+async def ingest(
+    caller: Caller, base: str, title: str, *, prefer: str = "", key: str | None = None, content: str = ""
+) -> httpx2.Response:
+    """Submit a text that is found under its title."""
+    text = content or f"{title}: refunds are paid within a week. {title.replace(' ', '')} says so."
+    headers = {"prefer": prefer} | ({"idempotency-key": key} if key else {})
+    return await caller.post(
+        f"/v1/knowledge-bases/{base}/documents", json={"title": title, "content": text}, headers=headers
+    )
+
+
+async def eventually(holds: Callable[[], Awaitable[bool] | bool], within_s: float = 30.0) -> None:
+    """Return as soon as `holds` does."""
+    async with asyncio.timeout(within_s):
+        while True:
+            answer = holds()
+            if answer if isinstance(answer, bool) else await answer:
+                return
+            await asyncio.sleep(_POLL_S)
+
+
+async def documents(caller: Caller, base: str) -> dict[str, Json]:
+    """Every document that the caller is shown, by id."""
+    shown: dict[str, Json] = {}
+    after: dict[str, str] = {}
+    while True:
+        page = await caller.got(f"/v1/knowledge-bases/{base}/documents", limit=200, **after)
+        shown |= {each["id"]: each for each in page["data"]}
+        if not page["has_more"]:
+            return shown
+        after = {"cursor": page["next_cursor"]}
+
+
+async def _timed(load: Load, request: Awaitable[httpx2.Response]) -> httpx2.Response:
+    began = asyncio.get_running_loop().time()
+    answer = await request
+    load.slowest_s = max(load.slowest_s, asyncio.get_running_loop().time() - began)
+    return answer
+
+
+def _note(load: Load, answer: httpx2.Response) -> None:
+    if answer.status_code >= 400 and answer.status_code != 503:
+        load.unforeseen.append(f"{answer.status_code} {answer.text}")

@@ -1,0 +1,83 @@
+"""The engine process is killed while the product is in use."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from tests.integration.faults.outages import documents, ingest, query, under_load
+from tests.invariants import Judge
+from tests.stack import Company, Stack
+
+pytestmark = pytest.mark.xdist_group("faults")
+
+QUICKLY_S = 2.0
+
+
+def is_refused(answer: httpx2.Response) -> bool:
+    """Whether the answer says that the vector store is away, as promised."""
+    if answer.status_code != 503:
+        return False
+    error = answer.json()["error"]
+    return (
+        error["code"] == "vector_store_unavailable" and error["retryable"] and "retry-after" in answer.headers
+    )
+
+
+async def test_without_an_engine_each_operation_does_what_was_promised(
+    fragile: Stack, company: Company, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    doomed = await company.document(base, "Holidays are granted on Tuesdays.")
+    await fragile.engine.kill()
+    try:
+        async with asyncio.timeout(3 * QUICKLY_S):
+            assert is_refused(await query(company.admin, base, "refunds"))
+            assert is_refused(await ingest(company.admin, base, "Refused"))
+            assert is_refused(await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{doomed}"))
+        waiting = await ingest(company.admin, base, "Waiting", prefer="respond-async")
+        assert (waiting.status_code, waiting.json()["status"]) == (202, "pending")
+
+        gone = await company.admin.get(f"/v1/knowledge-bases/{base}/documents/{doomed}")
+        assert gone.status_code == 404
+        assert set(await documents(company.admin, base)) == {kept, waiting.json()["id"]}
+        receipt = await company.admin.got(f"/v1/deletion-receipts/{doomed}")
+        assert (receipt["status"], receipt["vectors_remaining"]) == ("deleting", None)
+        ready = await company.admin.get("/readyz")
+        assert (ready.status_code, ready.json()["dependencies"]["vector_store"]) == (503, "unavailable")
+    finally:
+        await fragile.engine.start()
+
+    await judge.judge(company.id)
+    receipt = await company.admin.got(f"/v1/deletion-receipts/{doomed}")
+    assert (receipt["status"], receipt["vectors_removed"], receipt["vectors_remaining"]) == ("deleted", 1, 0)
+    shown = await documents(company.admin, base)
+    assert {id_: each["status"] for id_, each in shown.items()} == {
+        kept: "ready",
+        waiting.json()["id"]: "ready",
+    }
+    answer = await query(company.admin, base, "refunds")
+    assert {hit["document_id"] for hit in answer.json()["results"]} == set(shown)
+
+
+async def test_an_engine_killed_under_load_loses_nothing(
+    fragile: Stack, company: Company, judge: Judge
+) -> None:
+    base = await company.base()
+    await company.document(base, "Refunds are paid within a week.")
+    async with under_load(company, base) as load:
+        await load.goes_on()
+        await fragile.engine.kill()
+        await load.is_refused()
+        await fragile.engine.start()
+        await load.goes_on()
+    assert load.unforeseen == []
+    assert load.statuses <= {200, 201, 202, 503}
+
+    await judge.judge(company.id)
+    shown = await documents(company.admin, base)
+    assert {id_: shown[id_]["status"] for id_ in load.acknowledged} == dict.fromkeys(
+        load.acknowledged, "ready"
+    )
+    assert len(shown) == 1 + len(load.acknowledged)
