@@ -26,6 +26,16 @@ LEVELS = tuple(Classification)
 _RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 
 
+def level_at(rank: int | None) -> Classification | None:
+    """The level of a stored rank; where none is set, none."""
+    return None if rank is None else LEVELS[rank]
+
+
+def rank_of(level: Classification | None) -> int | None:
+    """What the database stores for a level that may be unset."""
+    return None if level is None else level.rank
+
+
 def highest(first: Classification, *others: Classification | None) -> Classification:
     """The level that covers all of them; `None` adds nothing."""
     return max((first, *(other for other in others if other is not None)), key=lambda level: level.rank)

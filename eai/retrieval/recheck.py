@@ -45,8 +45,8 @@ def readable_passages(ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read)
     )
 
 
-def level_of(row: PassageRow, default: Classification) -> Classification:
-    """The effective level: the base's default where the document sets none, or the chunk's if higher."""
+def effective_level(row: PassageRow, default: Classification) -> Classification:
+    """The base's default where the document sets no level, or the chunk's if higher."""
     document = default if row.document_level is None else LEVELS[row.document_level]
     return document if row.chunk_level is None else highest(document, LEVELS[row.chunk_level])
 
@@ -73,7 +73,7 @@ def _permitted(hits: Iterable[ScoredHit], rows: Rows, snapshot: Snapshot, rule: 
     for hit, row in zip(hits, rows, strict=True):
         if row is None:
             continue
-        level = level_of(row, default)
+        level = effective_level(row, default)
         if rule(subject, rights, rights_of(row, level)):
             yield Passage(hit, row, level)
 

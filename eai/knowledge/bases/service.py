@@ -7,7 +7,7 @@ from uuid import uuid4
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import Entry, Permission, base_rights
-from eai.access.classification import LEVELS, Classification
+from eai.access.classification import LEVELS, Classification, rank_of
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
@@ -212,7 +212,7 @@ def _changes(row: KnowledgeBase, patch: BasePatch) -> dict[str, Any]:
     wanted = {
         "name": patch.name,
         "description": patch.description,
-        "classification": patch.classification and patch.classification.rank,
+        "classification": rank_of(patch.classification),
     }
     return {
         field: value for field, value in wanted.items() if value is not None and value != getattr(row, field)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS
+from eai.access.classification import level_at
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, VersionId
 from eai.knowledge.chunks.repository import ChunkRights, ChunkRows
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers, class_rights
@@ -24,7 +24,7 @@ def class_of(document: KnowledgeDocument, own: OwnRights) -> ClassRights:
     return ClassRights(
         readers=None if document.readers is None else frozenset(document.readers),
         chunk_readers=own.readers,
-        classification=None if document.classification is None else LEVELS[document.classification],
+        classification=level_at(document.classification),
         chunk_classification=own.classification,
         connector=document.source_connector,
     )

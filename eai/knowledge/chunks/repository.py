@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS, Classification
+from eai.access.classification import Classification, level_at, rank_of
 from eai.access.subject import Subject
 from eai.kernel.ids import ChunkId, DocumentId, GenerationId, PointId, TenantId, VersionId
 from eai.knowledge.models import Chunk, KnowledgeDocument
@@ -76,7 +76,7 @@ class ChunkRows:
                 start=start,
                 end=end,
                 readers=None if readers is None else frozenset(readers),
-                classification=None if level is None else LEVELS[level],
+                classification=level_at(level),
                 class_number=number,
                 language=language,
             )
@@ -105,7 +105,7 @@ class ChunkRows:
             .values(
                 class_number=class_number,
                 readers=None if readers is None else sorted(readers),
-                classification=classification and classification.rank,
+                classification=rank_of(classification),
             )
             .execution_options(synchronize_session=False)
         )

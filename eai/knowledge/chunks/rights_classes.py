@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS, Classification
+from eai.access.classification import Classification, level_at, rank_of
 from eai.kernel.ids import BaseId, TenantId
 from eai.knowledge.models import KnowledgeBase, RightsClass
 
@@ -35,8 +35,8 @@ class ClassRights:
         parts = (
             _sorted(self.readers),
             _sorted(self.chunk_readers),
-            _rank(self.classification),
-            _rank(self.chunk_classification),
+            rank_of(self.classification),
+            rank_of(self.chunk_classification),
             self.connector,
         )
         return sha256(orjson.dumps(parts)).digest()
@@ -128,8 +128,8 @@ async def _insert(
             "digest": rights.digest,
             "readers": _sorted(rights.readers),
             "chunk_readers": _sorted(rights.chunk_readers),
-            "classification": _rank(rights.classification),
-            "chunk_classification": _rank(rights.chunk_classification),
+            "classification": rank_of(rights.classification),
+            "chunk_classification": rank_of(rights.chunk_classification),
             "source_connector": rights.connector,
         }
         for rights, number in numbered.items()
@@ -142,15 +142,11 @@ def _rights_of(row: RightsClass) -> ClassRights:
     return ClassRights(
         readers=None if row.readers is None else frozenset(row.readers),
         chunk_readers=None if row.chunk_readers is None else frozenset(row.chunk_readers),
-        classification=None if row.classification is None else LEVELS[row.classification],
-        chunk_classification=None if row.chunk_classification is None else LEVELS[row.chunk_classification],
+        classification=level_at(row.classification),
+        chunk_classification=level_at(row.chunk_classification),
         connector=row.source_connector,
     )
 
 
 def _sorted(readers: frozenset[str] | None) -> list[str] | None:
     return None if readers is None else sorted(readers)
-
-
-def _rank(level: Classification | None) -> int | None:
-    return None if level is None else level.rank

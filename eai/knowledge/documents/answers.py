@@ -3,18 +3,13 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from eai.access.classification import LEVELS, Classification
+from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.schemas import DocumentOut, DocumentStatus, PendingVersion, VersionOut
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
-
-
-def level_of(document: KnowledgeDocument) -> Classification | None:
-    """The document's own level; None where it follows the base."""
-    return None if document.classification is None else LEVELS[document.classification]
 
 
 def document_out(
@@ -30,7 +25,7 @@ def document_out(
         version=str(shown.number),
         pending_version=None if view.newest.id == shown.id else _pending(view.newest),
         error=shown.error,
-        classification=base.level_of(level_of(document)),
+        classification=base.level_of(level_at(document.classification)),
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
         source_uri=document.source_uri,
@@ -77,7 +72,7 @@ def _content_hash(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> str | None:
     """The digest of the text, unless a part is hidden from the caller: it would confirm guesses at that."""
-    own = level_of(document)
+    own = level_at(document.classification)
     for span in spans_from_rows(version.chunk_rights):
         is_named = span.readers is None or not subject.references.isdisjoint(span.readers)
         if not is_named or base.level_of(own, span.classification).exceeds(subject.clearance):

@@ -3,7 +3,7 @@
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import Permission
-from eai.access.classification import LEVELS
+from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.access.visibility import PassageRights, may_read
 from eai.audit.actions import AuditAction
@@ -15,7 +15,6 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import OwnRights, spans_from_rows
 from eai.knowledge.documents.access import document_id, find_document
-from eai.knowledge.documents.answers import level_of
 from eai.knowledge.documents.schemas import ChunkOut, ContentOut, Position, Provenance
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
@@ -58,7 +57,7 @@ async def read_content(
         title=row.title,
         content_type=version.content_type,
         language=version.language,
-        classification=base.level_of(level_of(row)),
+        classification=base.level_of(level_at(row.classification)),
         content=shown,
     )
     resource = Resource("document", str(row.id))
@@ -105,7 +104,7 @@ def _may_read(
         tenant=TenantId(row.tenant_id),
         document_readers=None if row.readers is None else frozenset(row.readers),
         chunk_readers=own.readers,
-        classification=base.level_of(level_of(row), own.classification),
+        classification=base.level_of(level_at(row.classification), own.classification),
         is_live=row.deleting_since is None
         and row.serving_version_id == version.id
         and version.status == "ready",
@@ -115,7 +114,7 @@ def _may_read(
 
 def _own(chunk: Chunk) -> OwnRights:
     readers = None if chunk.readers is None else frozenset(chunk.readers)
-    return OwnRights(readers, None if chunk.classification is None else LEVELS[chunk.classification])
+    return OwnRights(readers, level_at(chunk.classification))
 
 
 def _blank(text: str, hidden: list[tuple[int, int]]) -> str:
@@ -125,7 +124,7 @@ def _blank(text: str, hidden: list[tuple[int, int]]) -> str:
 
 
 def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersion, chunk: Chunk) -> ChunkOut:
-    level = base.level_of(level_of(row), _own(chunk).classification)
+    level = base.level_of(level_at(row.classification), _own(chunk).classification)
     return ChunkOut(
         chunk_id=chunk.chunk_id,
         document_id=row.id,

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS, Classification, highest
+from eai.access.classification import highest, level_at, rank_of
 from eai.access.subject import Subject
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import DocumentId
@@ -96,7 +96,7 @@ async def check_changes(
 ) -> None:
     """Raise what stands against the changes: ClearanceExceeded, PermissionMissing, InvalidInput."""
     if "classification" in changes.given:
-        before, after = base.level_of(_level(row)), base.level_of(changes.classification)
+        before, after = base.level_of(level_at(row.classification)), base.level_of(changes.classification)
         check_change(subject, base, before, after, changes.reason)
     if "readers" in changes.given and changes.readers is not None:
         named = [(f"readers.{place}", reader) for place, reader in enumerate(sorted(changes.readers))]
@@ -114,7 +114,7 @@ def _fields(changes: DocumentChanges) -> dict[str, Any]:
     values = {
         "title": changes.title,
         "source_uri": changes.source_uri,
-        "classification": changes.classification and changes.classification.rank,
+        "classification": rank_of(changes.classification),
         "readers": _listed(changes.readers),
         "metadata_": dict(changes.metadata),
         "labels": dict(changes.labels),
@@ -123,14 +123,10 @@ def _fields(changes: DocumentChanges) -> dict[str, Any]:
 
 
 def _stricter_level(base: BaseHandle, row: KnowledgeDocument, changes: DocumentChanges) -> int | None:
-    before, after = _level(row), changes.classification
+    before, after = level_at(row.classification), changes.classification
     if before == after:
         return row.classification
     return highest(base.level_of(before), base.level_of(after)).rank
-
-
-def _level(row: KnowledgeDocument) -> Classification | None:
-    return None if row.classification is None else LEVELS[row.classification]
 
 
 def _readers(row: KnowledgeDocument) -> Readers:

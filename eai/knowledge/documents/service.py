@@ -2,6 +2,7 @@
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
@@ -13,7 +14,7 @@ from eai.knowledge.bases.access import authorise
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.documents.access import find_document, hold_document
-from eai.knowledge.documents.answers import document_out, level_of, version_out
+from eai.knowledge.documents.answers import document_out, version_out
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.documents.replacing import change_document
 from eai.knowledge.documents.schemas import DocumentAcl, DocumentOut, DocumentPatch, VersionOut
@@ -130,7 +131,7 @@ class Documents:
         missing.
         """
         base, row = await hold_document(session, subject, base_reference, reference, revision)
-        before = base.level_of(level_of(row))
+        before = base.level_of(level_at(row.classification))
         changed = await change_document(session, self._jobs, subject, base, row, changes=_acl_changes(acl))
         if acl.chunk_readers is not None:
             spans = tuple(given.span() for given in acl.chunk_readers)

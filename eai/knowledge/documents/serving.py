@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import numpy as np
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import Classification
+from eai.access.classification import rank_of
 from eai.kernel.ids import DocumentId, GenerationId, JobId, VersionId, point_id
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.alignment import Tallies, apply_tallies, class_of, uncounted
@@ -164,7 +164,7 @@ def _chunk_rows(
             "end_offset": chunk.end,
             "content": chunk.content,
             "readers": None if chunk.readers is None else sorted(chunk.readers),
-            "classification": _rank(chunk.classification),
+            "classification": rank_of(chunk.classification),
             "class_number": number,
             "language": chunk.language,
             "token_count": chunk.token_count,
@@ -173,7 +173,3 @@ def _chunk_rows(
         }
         for chunk, (_, number) in zip(chunks, classes, strict=True)
     ]
-
-
-def _rank(level: Classification | None) -> int | None:
-    return None if level is None else level.rank

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.ids import DocumentId, VersionId
@@ -12,7 +13,6 @@ from eai.knowledge.chunks.alignment import align_classes
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import rights_between, spans_to_rows
 from eai.knowledge.directory import check_references
-from eai.knowledge.documents.answers import level_of
 from eai.knowledge.documents.drafts import Readers, SpanRights
 from eai.knowledge.documents.levels import check_change
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
@@ -43,7 +43,7 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
     for chunk in await ChunkRows(session, base.tenant).rights(document):
         if chunk.version == row.serving_version_id:
             after = rights_between(chunk.start, chunk.end, spans)
-            own = level_of(row)
+            own = level_at(row.classification)
             before = base.level_of(own, chunk.classification)
             check_change(subject, base, before, base.level_of(own, after.classification), reason)
             _check_readers(subject, base, chunk.readers, after.readers)

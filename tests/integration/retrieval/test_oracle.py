@@ -14,7 +14,7 @@ from eai.access.classification import LEVELS
 from eai.access.visibility import may_read
 from eai.identity.authentication import subject_from_row
 from eai.retrieval.opening import reader_rights
-from eai.retrieval.recheck import level_of, rights_of
+from eai.retrieval.recheck import effective_level, rights_of
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.retrieval.values import SearchedBase
@@ -121,7 +121,9 @@ async def allowed_by_the_rule(library: Library, asker: Asker, shelf: Shelf, book
     live = [row._replace(is_kept=True, is_serving=True) for row in snapshot.passages.values()]
     assert len(live) == len(points)
     return {
-        UUID(row.point) for row in live if may_read(subject, rights, rights_of(row, level_of(row, level)))
+        UUID(row.point)
+        for row in live
+        if may_read(subject, rights, rights_of(row, effective_level(row, level)))
     }
 
 

@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from eai.access.classification import LEVELS, Classification, highest, lowest
+from eai.access.classification import LEVELS, Classification, highest, level_at, lowest, rank_of
 from tests.unit.access.strategies import levels
 
 
@@ -43,3 +43,8 @@ def test_the_join_is_the_least_level_that_covers_both(a: Classification, b: Clas
     assert not a.exceeds(joined)
     assert not b.exceeds(joined)
     assert joined in {a, b}
+
+
+def test_a_stored_rank_may_be_unset_as_a_level_may() -> None:
+    assert (level_at(3), level_at(0), level_at(None)) == (Classification.RESTRICTED, Classification.PUBLIC, None)
+    assert (rank_of(Classification.RESTRICTED), rank_of(None)) == (3, None)

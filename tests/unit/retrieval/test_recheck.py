@@ -5,7 +5,7 @@ import pytest
 from eai.access.classification import Classification
 from eai.kernel.errors import Forbidden, NotFound, Unauthenticated
 from eai.knowledge.errors import PermissionMissing
-from eai.retrieval.recheck import level_of, readable_passages
+from eai.retrieval.recheck import effective_level, readable_passages
 from tests.unit.retrieval.passages import SUBJECT_ROW, question, ranked, row, snapshot
 
 INTERNAL = Classification.INTERNAL
@@ -26,7 +26,7 @@ INTERNAL = Classification.INTERNAL
 def test_a_level_is_the_documents_or_the_bases_and_never_below(
     document: int | None, chunk: int | None, effective: str
 ) -> None:
-    assert level_of(row(1, document_level=document, chunk_level=chunk), INTERNAL) == effective
+    assert effective_level(row(1, document_level=document, chunk_level=chunk), INTERNAL) == effective
 
 
 def test_the_best_that_may_be_read_come_in_the_order_of_the_hits() -> None:
