@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, PlainValidator, StrictBool, WithJsonSchema
@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from eai.access.classification import Classification
 from eai.gateway.schemas import Labels
 from eai.kernel.canonical import nfc
+from eai.knowledge.provenance import Position, Provenance
 from eai.tenants.schemas import Schema
 
 MAX_QUERY_LENGTH = 8_000
@@ -121,24 +122,6 @@ class Shortcoming(StrEnum):
 
     PARTIAL_RESULTS = "partial_results"
     RERANKER_NOT_CONFIGURED = "reranker_not_configured"
-
-
-class Provenance(Schema):
-    """Where a passage comes from: enough to find exactly this text again."""
-
-    source_type: Literal["rag"]
-    source_id: UUID
-    version: str
-    classification: Classification
-    source_uri: str | None
-    source_connector: str
-
-
-class Position(Schema):
-    """Characters `[start, end)` of the document's extracted text."""
-
-    start: int
-    end: int
 
 
 class Explanation(Schema):

@@ -170,6 +170,7 @@ async def test_a_citation_opens_and_is_audited(company: Company) -> None:
     (hit,) = answer.json()["results"]
     chunk = await reader.api.got(f"{path}/chunks/{hit['chunk_id']}")
     assert (chunk["content"], chunk["position"]["start"]) == (REFUND, 0)
+    assert chunk["provenance"] == hit["provenance"]
     assert chunk["provenance"]["source_uri"] == "https://x.example/terms"
     content = await reader.api.got(f"{path}/content")
     assert (content["content"], content["version"]) == (REFUND, "1")

@@ -15,9 +15,10 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import OwnRights, spans_from_rows
 from eai.knowledge.documents.access import document_id, find_document
-from eai.knowledge.documents.schemas import ChunkOut, ContentOut, Position, Provenance
+from eai.knowledge.documents.schemas import ChunkOut, ContentOut
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
+from eai.knowledge.provenance import Position, Provenance
 
 
 async def read_chunk(
@@ -135,6 +136,7 @@ def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersio
         language=chunk.language,
         classification=level,
         provenance=Provenance(
+            source_type="rag",
             source_id=row.id,
             version=str(version.number),
             classification=level,

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from eai.access.classification import Classification
 from eai.knowledge.bases.schemas import Reason, Reference
 from eai.knowledge.documents.drafts import SpanRights
+from eai.knowledge.provenance import Position, Provenance
 from eai.tenants.names import clean_name
 from eai.tenants.schemas import Schema
 
@@ -153,24 +154,6 @@ class ContentOut(Schema):
     language: str | None
     classification: Classification
     content: str
-
-
-class Provenance(Schema):
-    """Where a passage comes from."""
-
-    source_type: Literal["document"] = "document"
-    source_id: UUID
-    version: str
-    classification: Classification
-    source_uri: str | None
-    source_connector: str
-
-
-class Position(Schema):
-    """Character offsets into the extracted text of the version."""
-
-    start: int
-    end: int
 
 
 class ChunkOut(Schema):

@@ -46,5 +46,5 @@ def test_the_join_is_the_least_level_that_covers_both(a: Classification, b: Clas
 
 
 def test_a_stored_rank_may_be_unset_as_a_level_may() -> None:
-    assert (level_at(3), level_at(0), level_at(None)) == (Classification.RESTRICTED, Classification.PUBLIC, None)
+    assert (level_at(3), level_at(None)) == (Classification.RESTRICTED, None)
     assert (rank_of(Classification.RESTRICTED), rank_of(None)) == (3, None)
