@@ -21,6 +21,7 @@ from eai.identity.errors import (
     PrincipalUnknown,
     ScopeExceedsOwn,
     ScopeMissing,
+    WouldLockOut,
 )
 from eai.identity.grants import key_clearance, key_scopes, require_clearance, require_scopes
 from eai.identity.issuing import Issuing
@@ -32,6 +33,7 @@ from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput
 from eai.kernel.ids import ApiKeyId, PrincipalId
 from eai.kernel.paging import Page, PageRequest
+from eai.tenants.repository import TenantRows
 
 
 class ApiKeys:
@@ -130,12 +132,14 @@ class ApiKeys:
     ) -> None:
         """End both secrets of the key for good; a key that is revoked stays so.
 
-        Raises NotFound and PreconditionFailed.
+        Raises NotFound, PreconditionFailed, and WouldLockOut for the last one of the bootstrap
+        administrator that opens `tenant:admin`.
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)
         if row.revoked_at is not None:
             return
+        await _require_another_bootstrap_key(rows, row)
         row = await rows.change(key, revoked_at=await rows.now(), previous_mac=None, previous_expires_at=None)
         await self._record(session, subject, AuditAction.API_KEY_REVOKE, row, {})
 
@@ -169,6 +173,18 @@ async def _owner(session: AsyncSession, subject: Subject, principal: UUID) -> Pr
     if not is_own and owner.kind == PrincipalKind.USER and not subject.is_bootstrap:
         raise MintedByItsUser
     return owner
+
+
+async def _require_another_bootstrap_key(rows: ApiKeyRows, row: ApiKey) -> None:
+    """The tenant's row is held before counting, so that two last keys cannot end together."""
+    owner = await PrincipalRows(rows.session, rows.tenant).get(row.principal_id)
+    is_past = row.expires_at is not None and row.expires_at <= await rows.now()
+    is_narrow = row.scopes is not None and Scope.TENANT_ADMIN not in row.scopes
+    if not owner.is_bootstrap or is_past or is_narrow:
+        return
+    await TenantRows(rows.session, rows.tenant).hold()
+    if not await rows.has_live_key(owner.id, Scope.TENANT_ADMIN, besides=row.id):
+        raise WouldLockOut
 
 
 async def _require_within_own(

@@ -98,7 +98,7 @@ class Principals:
         _require_grantable(subject, old, patch)
         await _require_groups(session, subject.tenant, patch.groups or ())
         if _loses_administration(old, patch):
-            await _require_another_administrator(session, subject.tenant, principal)
+            await _require_another_administrator(session, subject.tenant, old)
         row = await rows.change(principal, **_changes(patch))
         memberships = Memberships(session, subject.tenant)
         if patch.groups is not None:
@@ -130,7 +130,7 @@ class Principals:
         rows = PrincipalRows(session, subject.tenant)
         row = await rows.hold(principal, revision=revision)
         if _administers(row):
-            await _require_another_administrator(session, subject.tenant, principal)
+            await _require_another_administrator(session, subject.tenant, row)
         await rows.remove(principal)
         await self._record(session, subject, AuditAction.PRINCIPAL_DELETE, row, {})
 
@@ -171,11 +171,14 @@ async def _require_groups(session: AsyncSession, tenant: TenantId, groups: Itera
         raise PrincipalUnknown.at(*(f"groups.{i}" for i, group in enumerate(named) if group in unknown))
 
 
-async def _require_another_administrator(session: AsyncSession, tenant: TenantId, principal: UUID) -> None:
-    """The tenant's row is held from here on, so that two administrators cannot remove each other."""
+async def _require_another_administrator(session: AsyncSession, tenant: TenantId, row: Principal) -> None:
+    """The tenant's row is held from here on, so that two administrators cannot remove each other.
+
+    Only a bootstrap administrator can stand in for one: nobody else makes the first key of a user.
+    """
     await TenantRows(session, tenant).hold()
     rows = PrincipalRows(session, tenant)
-    if not await rows.has_live_holder(Scope.TENANT_ADMIN, besides=principal):
+    if not await rows.has_live_holder(Scope.TENANT_ADMIN, besides=row.id, only_bootstrap=row.is_bootstrap):
         raise WouldLockOut
 
 

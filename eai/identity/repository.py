@@ -16,7 +16,9 @@ from sqlalchemy import (
     delete,
     func,
     literal,
+    or_,
     select,
+    true,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
@@ -114,13 +116,19 @@ class PrincipalRows(Rows[Principal]):
 
     model = Principal
 
-    async def has_live_holder(self, scope: Scope, *, besides: UUID | None = None) -> bool:
-        """Whether a principal that is not suspended has a role with `scope`, not counting `besides`."""
+    async def has_live_holder(
+        self, scope: Scope, *, besides: UUID | None = None, only_bootstrap: bool = False
+    ) -> bool:
+        """Whether a principal that is not suspended has a role with `scope`, not counting `besides`.
+
+        `only_bootstrap` counts bootstrap administrators and nobody else.
+        """
         roles = [role.value for role, scopes in ROLE_SCOPES.items() if scope in scopes]
         holders = self._mine().where(
             Principal.suspended_at.is_(None),
             Principal.roles.op("&&")(literal(roles, ARRAY(Text))),
             Principal.id.is_distinct_from(besides),
+            Principal.is_bootstrap if only_bootstrap else true(),
         )
         return await self.session.scalar(select(holders.exists())) is True
 
@@ -146,6 +154,17 @@ class ApiKeyRows(Rows[ApiKey]):
     async def now(self) -> datetime:
         """The database's time, which alone decides what is past."""
         return (await self.session.execute(select(func.now()))).scalar_one()
+
+    async def has_live_key(self, principal: UUID, scope: Scope, *, besides: UUID) -> bool:
+        """Whether the principal has a key that lives and is not narrowed below `scope`, besides one."""
+        living = self._mine().where(
+            ApiKey.principal_id == principal,
+            ApiKey.id != besides,
+            ApiKey.revoked_at.is_(None),
+            or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > func.now()),
+            or_(ApiKey.scopes.is_(None), literal(scope.value) == any_(ApiKey.scopes)),
+        )
+        return await self.session.scalar(select(living.exists())) is True
 
 
 class Memberships:

@@ -82,5 +82,8 @@ async def rotate_api_key(
 async def revoke_api_key(
     caller: Anybody, services: Services, session: Transaction, tags: ETag, key: UUID
 ) -> None:
-    """Revoke a key for good, both secrets at once; it stays listed."""
+    """Revoke a key for good, both secrets at once; it stays listed.
+
+    409 `would_lock_out` for the last key with which the bootstrap administrator administers.
+    """
     await services.api_keys.revoke(session, caller, ApiKeyId(key), revision=tags.expected)

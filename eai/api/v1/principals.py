@@ -67,7 +67,7 @@ async def update_principal(
     """Change name, clearance, roles, groups, or suspend; what is not named stays.
 
     Binds every credential of the principal from the next request on. 409 `would_lock_out` when no
-    administrator would be left.
+    administrator would be left, and for the bootstrap administrator, who alone makes users' first keys.
     """
     changed = await services.principals.update(
         session, caller, PrincipalId(principal), patch, revision=tags.expected
@@ -81,6 +81,6 @@ async def delete_principal(
 ) -> None:
     """Remove a principal; its keys open nothing any more.
 
-    409 `would_lock_out` when no administrator would be left.
+    409 `would_lock_out` when no administrator would be left, and for the bootstrap administrator.
     """
     await services.principals.delete(session, caller, PrincipalId(principal), revision=tags.expected)

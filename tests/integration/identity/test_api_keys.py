@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from eai.identity.errors import (
     ScopeExceedsOwn,
     ScopeMissing,
     SecretAlreadyShown,
+    WouldLockOut,
 )
 from eai.identity.schemas import ApiKeyOut, ApiKeyWithSecret, NewApiKey, PrincipalPatch, Rotation
 from eai.kernel.errors import InvalidInput, NotFound, PreconditionFailed, Unauthenticated
@@ -196,6 +198,36 @@ async def test_a_revoked_key_stays_visible_and_dead(
         "api_key.rotate",
         "api_key.revoke",
     ]
+
+
+async def test_the_last_key_that_makes_first_keys_is_not_revoked(
+    identity: Identity, admin: Person, run: Run
+) -> None:
+    tenant, first = admin.subject.tenant, admin.subject.api_key
+    deputy = await identity.person(admin, Role.TENANT_ADMIN)
+    narrow = await identity.key(admin, scopes=(Scope.KB_READ,))
+    expired = await identity.key(admin, expires_at=datetime.now(UTC) + timedelta(hours=1))
+    await run(tenant, "UPDATE eai.api_keys SET expires_at = now() WHERE id = :id", id=expired.id)
+    for by in (deputy, admin):
+        with pytest.raises(WouldLockOut):
+            await _revoke(identity, by, first)
+    await _revoke(identity, deputy, narrow.id)
+    await _revoke(identity, deputy, expired.id)
+    second = await identity.key(admin, scopes=(Scope.TENANT_ADMIN,))
+    await _revoke(identity, deputy, first)
+    with pytest.raises(WouldLockOut):
+        await _revoke(identity, deputy, second.id)
+    await _revoke(identity, deputy, deputy.subject.api_key)
+
+
+async def test_of_two_last_keys_one_stays(identity: Identity, admin: Person) -> None:
+    second = await identity.key(admin)
+    outcomes = await asyncio.gather(
+        _revoke(identity, admin, admin.subject.api_key),
+        _revoke(identity, admin, second.id),
+        return_exceptions=True,
+    )
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["NoneType", "WouldLockOut"]
 
 
 async def test_an_expired_key_is_not_rotated_back_to_life(

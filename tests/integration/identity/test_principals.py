@@ -17,6 +17,7 @@ from eai.kernel.paging import PageRequest
 from tests.factories.identity import Identity, Person
 
 Actions = Callable[[TenantId], Awaitable[list[str]]]
+Run = Callable[..., Awaitable[list[Any]]]
 MEMBER = NewPrincipal(kind=PrincipalKind.USER, name="Bea", roles=(Role.MEMBER,))
 
 
@@ -188,23 +189,39 @@ async def test_lists_go_by_age_in_pages_and_stay_in_the_tenant(identity: Identit
     assert found[1:] == made
 
 
-@pytest.mark.parametrize("loss", [{"roles": (Role.MEMBER,)}, {"roles": ()}, {"suspended": True}, None])
+LOSSES = [{"roles": (Role.INGESTOR,)}, {"roles": ()}, {"suspended": True}, None]
+
+
+async def _lose(identity: Identity, by: Person, principal: PrincipalId, loss: dict[str, Any] | None) -> None:
+    if loss is None:
+        await _delete(identity, by, principal)
+    else:
+        await _update(identity, by, principal, **loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 async def test_the_last_administrator_stays(
+    identity: Identity, admin: Person, run: Run, loss: dict[str, Any] | None
+) -> None:
+    last, suspended = [await identity.person(admin, Role.TENANT_ADMIN) for _ in range(2)]
+    await _update(identity, admin, suspended.subject.principal, suspended=True)
+    await run(admin.subject.tenant, "UPDATE eai.principals SET suspended_at = now() WHERE is_bootstrap")
+    with pytest.raises(WouldLockOut):
+        await _lose(identity, last, last.subject.principal, loss)
+    assert Scope.TENANT_ADMIN in (await identity.signed_in(last.api_key)).subject.scopes
+    await _update(identity, last, suspended.subject.principal, suspended=False)
+    await _lose(identity, last, last.subject.principal, loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_no_other_administrator_stands_in_for_the_one_who_makes_first_keys(
     identity: Identity, admin: Person, loss: dict[str, Any] | None
 ) -> None:
-    async def lose() -> None:
-        if loss is None:
-            await _delete(identity, admin, admin.subject.principal)
-        else:
-            await _update(identity, admin, admin.subject.principal, **loss)
-
-    suspended = await _create(identity, admin, roles=(Role.TENANT_ADMIN,))
-    await _update(identity, admin, suspended.id, suspended=True)
-    with pytest.raises(WouldLockOut):
-        await lose()
-    assert Scope.TENANT_ADMIN in (await identity.signed_in(admin.api_key)).subject.scopes
-    await _update(identity, admin, suspended.id, suspended=False)
-    await lose()
+    deputy = await identity.person(admin, Role.TENANT_ADMIN)
+    for by in (deputy, admin):
+        with pytest.raises(WouldLockOut):
+            await _lose(identity, by, admin.subject.principal, loss)
+    await identity.person(await identity.signed_in(admin.api_key), Role.MEMBER)
 
 
 async def test_an_administrator_may_change_in_other_ways(identity: Identity, admin: Person) -> None:
@@ -217,12 +234,13 @@ async def test_an_administrator_may_change_in_other_ways(identity: Identity, adm
 
 @pytest.mark.parametrize("attempt", range(5))
 async def test_two_administrators_cannot_remove_each_other_at_once(
-    identity: Identity, admin: Person, attempt: int
+    identity: Identity, admin: Person, run: Run, attempt: int
 ) -> None:
-    deputy = await identity.person(admin, Role.TENANT_ADMIN)
+    one, other = [await identity.person(admin, Role.TENANT_ADMIN) for _ in range(2)]
+    await run(admin.subject.tenant, "UPDATE eai.principals SET suspended_at = now() WHERE is_bootstrap")
     ways = [
-        _delete(identity, admin, deputy.subject.principal),
-        _update(identity, deputy, admin.subject.principal, suspended=True),
+        _delete(identity, one, other.subject.principal),
+        _update(identity, other, one.subject.principal, suspended=True),
     ]
     outcomes = await asyncio.gather(*ways, return_exceptions=True)
     refused = [outcome for outcome in outcomes if isinstance(outcome, EaiError)]
