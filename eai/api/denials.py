@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from eai.access.subject import Subject
-from eai.api.errors import ScopeMissing, TenantRequired
+from eai.api.errors import TenantRequired
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Actor, AuditEntry, Decision, Evidence, Resource
+from eai.identity.errors import ScopeMissing
 from eai.kernel.canonical import nfc
 from eai.kernel.errors import EaiError
 

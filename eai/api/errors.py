@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from eai.access.scopes import Scope
 from eai.kernel.errors import BadRequest, Conflict, EaiError, Forbidden
 
 
@@ -22,15 +21,6 @@ class MalformedJson(BadRequest):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
-
-
-class ScopeMissing(Forbidden):
-    """The credential lacks a scope of the operation; `scopes` names what would open it."""
-
-    code = "scope_missing"
-
-    def __init__(self, scopes: Iterable[Scope]) -> None:
-        super().__init__(scopes=sorted(scopes))
 
 
 class TenantRequired(Forbidden):

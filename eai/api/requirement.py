@@ -15,7 +15,8 @@ from starlette.requests import Request
 from eai.access.acl import Permission
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
-from eai.api.errors import ScopeMissing, TenantRequired
+from eai.api.errors import TenantRequired
+from eai.identity.errors import ScopeMissing
 
 SUBJECT = "eai.subject"
 CREDENTIAL = "eai.credential"

@@ -1,5 +1,7 @@
 """What can go wrong with principals, groups and keys."""
 
+from collections.abc import Iterable
+
 from eai.kernel.errors import Conflict, Forbidden, InvalidInput
 
 
@@ -39,9 +41,12 @@ class ClearanceExceeded(Forbidden):
 
 
 class ScopeMissing(Forbidden):
-    """What is asked concerns others, and the credential lacks the `scopes` for that."""
+    """The credential lacks a scope of the operation; `scopes` names what would open it."""
 
     code = "scope_missing"
+
+    def __init__(self, scopes: Iterable[str]) -> None:
+        super().__init__(scopes=sorted(scopes))
 
 
 class MintedByItsUser(Forbidden):

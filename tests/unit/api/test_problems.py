@@ -1,8 +1,9 @@
 import orjson
 
 from eai.access.scopes import Scope
-from eai.api.errors import MethodNotAllowed, ScopeMissing
+from eai.api.errors import MethodNotAllowed
 from eai.api.problems import problem_response
+from eai.identity.errors import ScopeMissing
 from eai.kernel.errors import InvalidInput, NotFound, RateLimited, Unavailable
 from eai.platform.context import WorkContext, enter_work
 
