@@ -4,8 +4,6 @@ All run on the event loop: a thread would cost more than any of them. Haystack w
 which nobody calls.
 """
 
-from typing import NoReturn
-
 from haystack import component
 
 from eai.access.visibility import may_read
@@ -14,6 +12,7 @@ from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import EmbeddingCall, Gateway, Operation
 from eai.knowledge.ports import SearchHits, SearchRequest, Vectors
 from eai.platform import metrics
+from eai.platform.pipelines import AsynchronousOnly
 from eai.platform.telemetry import TENANT_ID, span
 from eai.retrieval.citation import cite
 from eai.retrieval.fusion import ScoredHit, by_keyword, by_vector, fuse
@@ -32,7 +31,7 @@ class EmbedQuestion:
 
     @component.output_types(question=Question)
     def run(self, question: Question) -> dict[str, Question]:
-        _only_asynchronous(self)
+        raise AsynchronousOnly
 
     @component.output_types(question=Question)
     async def run_async(self, question: Question) -> dict[str, Question]:
@@ -66,7 +65,7 @@ class SearchIndex:
 
     @component.output_types(found=Found)
     def run(self, question: Question) -> dict[str, Found]:
-        _only_asynchronous(self)
+        raise AsynchronousOnly
 
     @component.output_types(found=Found)
     async def run_async(self, question: Question) -> dict[str, Found]:
@@ -122,7 +121,7 @@ class RecheckPassages:
 
     @component.output_types(readable=Readable)
     def run(self, ranked: Ranked) -> dict[str, Readable]:
-        _only_asynchronous(self)
+        raise AsynchronousOnly
 
     @component.output_types(readable=Readable)
     async def run_async(self, ranked: Ranked) -> dict[str, Readable]:
@@ -162,8 +161,3 @@ class CitePassages:
                 return 0.0
             case Mode.HYBRID:
                 return self._gateway.model(question.opening.base.embedding_model).fusion.dense_weight
-
-
-def _only_asynchronous(stage: object) -> NoReturn:
-    message = f"{type(stage).__name__} waits for others and runs with run_async only"
-    raise NotImplementedError(message)
