@@ -108,9 +108,9 @@ class ApiKeys:
     ) -> ApiKeyWithSecret:
         """Give the key a fresh secret; the old one opens until its grace is over.
 
-        The same `rotation_id` again is the same rotation with another secret. A key may always rotate
-        itself; for any other the rules of minting hold. Raises NotFound, PreconditionFailed, KeyNotLive
-        and what `create` raises for them.
+        The same `rotation_id` again, soon after, is the same rotation with another secret; later it is
+        SecretAlreadyShown. A key may always rotate itself; for any other the rules of minting hold.
+        Raises NotFound, PreconditionFailed, KeyNotLive and what `create` raises for them.
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)

@@ -59,7 +59,7 @@ class Issuing:
         """
         row = await rows.hold(key, ApiKey.created_by.is_not_distinct_from(created_by))
         is_late = row.created_at + REISSUE_WINDOW < await rows.now()
-        if is_late or row.previous_mac is not None or row.revoked_at is not None:
+        if is_late or row.last_rotation is not None or row.revoked_at is not None:
             raise SecretAlreadyShown(id=str(row.id))
         made = Credential.renew(row.key_id)
         return await rows.change(key, secret_mac=self._peppers.seal(made)), made
@@ -75,11 +75,17 @@ class Issuing:
         """A fresh secret; the old one opens until `grace` is over, any older one no more.
 
         The same `rotation` again replaces the secret whose answer was lost and leaves the old one its
-        grace: whoever repeats the request has nothing else to go by.
+        grace: whoever repeats the request has nothing else to go by. Raises SecretAlreadyShown once
+        `REISSUE_WINDOW` is over; `updated_at` stays, so that a repetition does not prolong it.
         """
+        is_repeated = row.last_rotation == rotation
+        if is_repeated and row.updated_at + REISSUE_WINDOW < await rows.now():
+            raise SecretAlreadyShown(id=str(row.id))
         made = Credential.renew(row.key_id)
         changes: dict[str, Any] = {"secret_mac": self._peppers.seal(made)}
-        if row.last_rotation != rotation:
+        if is_repeated:
+            changes["updated_at"] = row.updated_at
+        else:
             keeps_old = grace > timedelta(0)
             changes |= {
                 "previous_mac": row.secret_mac if keeps_old else None,

@@ -73,11 +73,12 @@ class Rows(Generic[Found]):
         return held
 
     async def change(self, row: UUID, **values: Any) -> Found:
-        """Set `values` and count the revision up."""
+        """Set `values` and count the revision up; the change is of now unless they say otherwise."""
+        changes = {"revision": self.model.revision + 1, "updated_at": func.now(), **values}
         statement = (
             update(self.model)
             .where(self.model.tenant_id == self.tenant, self.model.id == row)
-            .values(revision=self.model.revision + 1, updated_at=func.now(), **values)
+            .values(**changes)
             .returning(self.model)
         )
         changed: Found | None = await self.session.scalar(

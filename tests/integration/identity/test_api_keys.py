@@ -260,6 +260,34 @@ async def test_a_repeated_rotation_leaves_the_old_secret_its_grace(identity: Ide
     assert received.old_secret_expires_at == lost.old_secret_expires_at
 
 
+async def test_a_rotation_is_repeated_soon_or_not_at_all(identity: Identity, admin: Person, run: Run) -> None:
+    first, rotation = await identity.key(admin), uuid4()
+    await _rotate(identity, admin, first.id, rotation_id=rotation)
+    age = "UPDATE eai.api_keys SET updated_at = updated_at - make_interval(mins => :minutes) WHERE id = :id"
+    await run(admin.subject.tenant, age, minutes=6, id=first.id)
+    received = await _rotate(identity, admin, first.id, rotation_id=rotation)
+    await run(admin.subject.tenant, age, minutes=6, id=first.id)
+    with pytest.raises(SecretAlreadyShown) as refused:
+        await _rotate(identity, admin, first.id, rotation_id=rotation)
+    assert refused.value.details == {"id": str(first.id)}
+    await identity.signed_in(received.api_key)
+    await _rotate(identity, admin, first.id)
+
+
+async def test_a_key_that_was_rotated_is_not_made_again(identity: Identity, admin: Person) -> None:
+    key, new = ApiKeyId(uuid4()), NewApiKey(principal_id=admin.subject.principal)
+    async with identity.database.transaction(admin.subject.tenant) as session:
+        await identity.api_keys.create(session, admin.subject, key, new)
+    async with identity.database.transaction(admin.subject.tenant) as session:
+        rotated = await identity.api_keys.rotate(
+            session, admin.subject, key, Rotation(grace_seconds=0), rotation_id=uuid4()
+        )
+    with pytest.raises(SecretAlreadyShown):
+        async with identity.database.transaction(admin.subject.tenant) as session:
+            await identity.api_keys.create(session, admin.subject, key, new)
+    await identity.signed_in(rotated.api_key)
+
+
 async def test_the_default_grace_is_a_day(identity: Identity, admin: Person, run: Run) -> None:
     made = await identity.key(admin)
     async with identity.database.transaction(admin.subject.tenant) as session:
