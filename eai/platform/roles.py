@@ -102,7 +102,8 @@ SELECT array_remove(ARRAY[
     CASE WHEN r.rolsuper THEN 'it is a superuser' END,
     CASE WHEN r.rolbypassrls THEN 'it has BYPASSRLS' END,
     (SELECT 'it is a member of ' || string_agg(other.rolname, ', ' ORDER BY other.rolname) FROM pg_roles other
-      WHERE other.rolname LIKE %(ours)s AND other.oid <> r.oid AND pg_has_role(r.oid, other.oid, 'MEMBER')),
+      WHERE (other.rolname LIKE %(ours)s OR other.rolsuper OR other.rolbypassrls)
+        AND other.oid <> r.oid AND pg_has_role(r.oid, other.oid, 'MEMBER')),
     (SELECT 'it owns ' || count(*) || ' relations' FROM pg_class c
       WHERE c.relowner = r.oid HAVING count(*) > 0),
     (SELECT 'it may truncate, reference or trigger on ' || string_agg(c.relname, ', ' ORDER BY c.relname)

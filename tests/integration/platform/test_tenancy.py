@@ -4,7 +4,7 @@ import asyncio
 
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from eai.kernel.ids import TenantId
@@ -110,6 +110,28 @@ async def test_a_grant_that_row_level_security_does_not_bind_is_refused(privileg
         with pytest.raises(UnsafeRole, match="it may truncate, reference or trigger on audit_events"):
             await verify_role(granted)
         await granted.close()
+
+
+@pytest.mark.parametrize("power", ["SUPERUSER", "BYPASSRLS"])
+async def test_a_member_of_a_role_that_sees_past_row_level_security_is_refused(
+    database_urls: DatabaseUrls, power: str
+) -> None:
+    """Membership counts through any number of roles, whatever they are called."""
+    app = make_url(database_urls.app).set(username="tenancy_probe", password="probe")
+    names = ("tenancy_power", "tenancy_between", "tenancy_probe")
+    async with await psycopg.AsyncConnection.connect(database_urls.admin, autocommit=True) as connection:
+        await connection.execute(f"CREATE ROLE tenancy_power {power}")
+        await connection.execute("CREATE ROLE tenancy_between IN ROLE tenancy_power")
+        await connection.execute("CREATE ROLE tenancy_probe LOGIN PASSWORD 'probe' IN ROLE tenancy_between")
+        probe = Database(app.render_as_string(hide_password=False))
+        await probe.open()
+        try:
+            with pytest.raises(UnsafeRole, match="it is a member of tenancy_power"):
+                await verify_role(probe)
+        finally:
+            await probe.close()
+            for name in reversed(names):
+                await connection.execute(f"DROP ROLE {name}")
 
 
 async def test_the_application_role_is_accepted(database: Database) -> None:
