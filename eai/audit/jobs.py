@@ -1,6 +1,7 @@
 """The recurring work: sign where each chain stands, and hand what was signed to the anchor."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -55,23 +56,37 @@ class Checkpointing:
         await self.issue_for(await unsettled_tenants(self._database, self._cadence.events, long_ago))
 
     async def issue_for(self, tenants: Sequence[TenantId]) -> None:
-        """The same for these tenants only."""
+        """The same for these tenants only. What goes wrong with one of them keeps no other waiting.
+
+        Raises Unavailable when it is the database that does not answer, for any of them.
+        """
         for tenant in tenants:
-            await self._issue(tenant)
+            async with self._isolated(tenant):
+                await self._issue(tenant)
         await self._anchor_all(tenants)
 
-    async def _issue(self, tenant: TenantId) -> None:
+    @asynccontextmanager
+    async def _isolated(self, tenant: TenantId) -> AsyncIterator[None]:
         try:
-            async with self._database.transaction(tenant) as session:
-                last = await CheckpointRows(session, tenant).last()
-                head, _ = await AuditRows(session, tenant).stated()
-                if self._is_due(last, head):
-                    await self._sign(session, tenant, last, head)
+            yield
         except SigningKeyMissing:
             _alarm("signing_key_missing", tenant)
-        except ValueError:
-            # The last checkpoint cannot be read: somebody changed it, and other chains must not wait.
-            _alarm("chain_broken", tenant, why="checkpoint_unreadable")
+        except Exception as error:  # noqa: BLE001
+            # Whatever is odd about one chain, the others are signed, and the worker goes on.
+            await self._database.check()
+            _log.exception("checkpoint.failed", tenant=str(tenant))
+            _alarm("checkpoint_failed", tenant, why=type(error).__name__)
+
+    async def _issue(self, tenant: TenantId) -> None:
+        async with self._database.transaction(tenant) as session:
+            last = await CheckpointRows(session, tenant).last()
+            if last is not None and not _is_readable(last):
+                # Somebody changed it.
+                _alarm("chain_broken", tenant, why="checkpoint_unreadable")
+                return
+            head, _ = await AuditRows(session, tenant).stated()
+            if self._is_due(last, head):
+                await self._sign(session, tenant, last, head)
 
     def _is_due(self, last: StoredCheckpoint | None, head: Head) -> bool:
         if last is None:
@@ -107,13 +122,13 @@ class Checkpointing:
         left = 0
         is_reachable = True
         for tenant in tenants:
-            async with self._database.transaction(tenant) as session:
+            async with self._isolated(tenant), self._database.transaction(tenant) as session:
                 rows = CheckpointRows(session, tenant)
                 waiting = await rows.unanchored(ANCHOR_BATCH)
                 if waiting and is_reachable and await rows.take_turn():
                     is_reachable = await self._hand_over(rows, tenant)
                     waiting = await rows.unanchored(ANCHOR_BATCH)
-            left += len(waiting)
+                left += len(waiting)
         AUDIT_UNANCHORED.set(left)
 
     async def _hand_over(self, rows: CheckpointRows, tenant: TenantId) -> bool:
@@ -126,6 +141,14 @@ class Checkpointing:
             return False
         await rows.mark_anchored([stored.seq for stored in waiting])
         return True
+
+
+def _is_readable(stored: StoredCheckpoint) -> bool:
+    try:
+        _ = stored.signed.checkpoint
+    except ValueError:
+        return False
+    return True
 
 
 def _alarm(reason: str, tenant: TenantId, **found: int | str) -> None:

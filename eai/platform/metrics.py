@@ -35,7 +35,8 @@ AUDIT_UNANCHORED = Gauge(
 )
 AUDIT_ALARMS = Counter(
     "eai_audit_alarms_total",
-    "Times a checkpoint could not be made or kept: anchor_unreachable, signing_key_missing, chain_broken.",
+    "Times a checkpoint could not be made or kept: "
+    "anchor_unreachable, signing_key_missing, chain_broken, checkpoint_failed.",
     ["reason"],
 )
 

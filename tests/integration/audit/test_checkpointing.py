@@ -174,6 +174,46 @@ class TestBrokenChain:
             assert await CheckpointRows(session, other_tenant).last() is not None
 
 
+class TestTroubleWithOneChain:
+    async def test_what_nobody_foresaw_stops_neither_the_others_nor_the_worker(
+        self, ledger: Ledger, checkpointing: Checkpointing, superuser: Superuser, other_tenant: TenantId
+    ) -> None:
+        await ledger.grow(2)
+        await ledger.audit.flush(read_of(other_tenant))
+        superuser.execute(
+            "ALTER TABLE eai.audit_checkpoints"
+            f" ADD CONSTRAINT refused CHECK (tenant_id <> '{ledger.tenant}') NOT VALID"
+        )
+        before = alarms("checkpoint_failed"), alarms("chain_broken")
+        try:
+            await checkpointing.issue_for([ledger.tenant, other_tenant])
+        finally:
+            superuser.execute("ALTER TABLE eai.audit_checkpoints DROP CONSTRAINT refused")
+        assert (alarms("checkpoint_failed"), alarms("chain_broken")) == (before[0] + 1, before[1])
+        async with ledger.database.transaction(other_tenant) as session:
+            assert await CheckpointRows(session, other_tenant).last() is not None
+        await checkpointing.issue_for([ledger.tenant])
+        assert await ledger.signed_seqs() == [2]
+
+    async def test_a_lock_that_is_not_to_be_had_makes_no_other_chain_wait(
+        self, ledger: Ledger, checkpointing: Checkpointing, superuser: Superuser, other_tenant: TenantId
+    ) -> None:
+        await ledger.grow(2)
+        await ledger.audit.flush(read_of(other_tenant))
+        superuser.execute(
+            "CREATE FUNCTION eai.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$"
+            " BEGIN RAISE EXCEPTION USING ERRCODE = 'lock_not_available'; END $$",
+            "CREATE TRIGGER too_slow BEFORE INSERT ON eai.audit_checkpoints FOR EACH ROW"
+            f" WHEN (NEW.tenant_id = '{ledger.tenant}') EXECUTE FUNCTION eai.too_slow()",
+        )
+        try:
+            await checkpointing.issue_for([ledger.tenant, other_tenant])
+        finally:
+            superuser.execute("DROP FUNCTION eai.too_slow() CASCADE")
+        async with ledger.database.transaction(other_tenant) as session:
+            assert await CheckpointRows(session, other_tenant).last() is not None
+
+
 class TestUnreachableAnchor:
     async def test_entries_and_checkpoints_go_on_and_are_anchored_later(
         self, ledger: Ledger, checkpointing: Checkpointing, clock: MovableClock, anchor_path: Path
