@@ -10,7 +10,7 @@ from haystack import Document
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from benchmarks.evaluation_sets import DEPTH, EvaluationSet, Quality, quality
-from benchmarks.postings import Postings
+from benchmarks.exact_search import Postings
 from eai.gateway.ports import Embedder, EmbeddingRole
 from eai.kernel.ids import PointId
 from eai.knowledge.lexical import (

@@ -26,7 +26,7 @@ from benchmarks.product import (
     running_python,
     until_answered,
 )
-from benchmarks.report import machine, publish, table
+from benchmarks.report import machine, publish, table, wanted
 from benchmarks.rounds import middle, note, options
 from benchmarks.stage import temporary_home
 from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
@@ -108,8 +108,8 @@ async def _base(admin: httpx2.AsyncClient, model: str) -> str:
 def report(costs: Costs) -> str:
     """The section of docs/benchmarks.md."""
     rows = [
-        _row("until `/readyz` is 200", costs.floor_s, costs.ready_s, "s", f"≤ {MOST_S:g} s"),
-        _row("idle", costs.floor_mib, costs.idle_mib, "MiB", f"≤ {MOST_MIB} MiB"),
+        _row("until `/readyz` is 200", costs.floor_s, costs.ready_s, "s", MOST_S),
+        _row("idle", costs.floor_mib, costs.idle_mib, "MiB", MOST_MIB),
     ]
     rows += [[f"after the {what}", "", *_cells(found, "MiB"), ""] for what, found in costs.worked_mib.items()]
     return "\n\n".join(
@@ -122,8 +122,9 @@ def report(costs: Costs) -> str:
     )
 
 
-def _row(what: str, floor: list[float], ours: list[float], unit: str, wanted: str) -> list[str]:
-    return [what, _cells(floor, unit)[0], *_cells(ours, unit), wanted]
+def _row(what: str, floor: list[float], ours: list[float], unit: str, most: float) -> list[str]:
+    aim = wanted(f"≤ {most:g} {unit}", holds=middle(ours) <= most)
+    return [what, _cells(floor, unit)[0], *_cells(ours, unit), aim]
 
 
 def _cells(values: list[float], unit: str) -> tuple[str, str]:

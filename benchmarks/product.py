@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,16 +116,17 @@ async def running_python(
 
 async def until_answered(url: str) -> float:
     """When `url` first answered 200. Asked every 5 ms."""
+    last = "nobody listens"
     deadline = time.perf_counter() + _READY_S
     async with httpx2.AsyncClient(trust_env=False) as client:
         while time.perf_counter() < deadline:
-            try:
-                if (await client.get(url)).status_code == 200:
+            with suppress(httpx2.TransportError):
+                answer = await client.get(url)
+                if answer.status_code == 200:
                     return time.perf_counter()
-            except httpx2.TransportError:
-                pass  # nobody listens yet
+                last = answer.text
             await asyncio.sleep(0.005)
-    raise TimeoutError(f"{url} did not become ready in {_READY_S:.0f} s")
+    raise TimeoutError(f"{url} did not become ready in {_READY_S:.0f} s: {last}")
 
 
 def free_port() -> int:

@@ -38,3 +38,8 @@ def machine() -> str:
     """What this was measured on: cores and memory only."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return f"{os.cpu_count()} cores, {memory:.0f} GiB"
+
+
+def wanted(what: str, *, holds: bool) -> str:
+    """The cell that says what was wanted, and whether it was missed."""
+    return what if holds else f"{what}, **missed**"

@@ -1,10 +1,13 @@
-"""An exact index of sparse vectors, in numpy: what a keyword leg's answer is compared with."""
+"""Exact search, in numpy: what an engine's answers are compared with."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.cloud import Cloud, Query
 from eai.knowledge.ports import SparseVector, Vector
+
+CUT = 10
 
 
 class Postings:
@@ -28,3 +31,26 @@ class Postings:
                 rows, values = self._lists[number]
                 scores[rows] += weight * values
         return scores
+
+
+class Truth:
+    """The scores of every point of a cloud."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._postings = Postings(cloud.sparse)
+
+    def scores(self, query: Query) -> tuple[Vector, Vector]:
+        """By either leg."""
+        return self._cloud.vectors @ query.dense, self._postings.scores(query.sparse)
+
+
+def share_found(rows: Sequence[int], scores: Vector, permitted: slice, above: float = -2.0) -> float:
+    """The share of the ten best permitted points that were found; one as good as the tenth counts too."""
+    best = np.sort(scores[permitted])[::-1][:CUT]
+    best = best[best > above]
+    if len(best) == 0:
+        return 1.0
+    least = best[-1] - 1e-5
+    good = [r for r in rows[: len(best)] if permitted.start <= r < permitted.stop and scores[r] >= least]
+    return len(good) / len(best)
