@@ -40,7 +40,7 @@ from eai.platform.database import Database
 from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring, MasterKey
 from eai.platform.roles import verify_role
-from eai.platform.settings import Settings
+from eai.platform.settings import Environment, Settings
 from eai.platform.worker import JobHandler
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
@@ -120,6 +120,17 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     return {**knowledge, INGESTION_JOB: JobHandler(platform.ingestion.run, platform.ingestion.give_up)}
+
+
+async def warm_up(platform: Platform) -> None:
+    """Load the default embedding model, so that the first question need not wait for it; never fails."""
+    if platform.settings.environment is Environment.TEST:
+        return
+    try:
+        await platform.gateway.warm_up()
+    except Exception:
+        # Whatever is wrong with the model, whoever calls it is told; all else can be served meanwhile.
+        log.exception("models.not_warm")
 
 
 async def maintain(platform: Platform) -> None:

@@ -31,6 +31,9 @@ class RecordingEmbedder:
         self.texts: list[str] = []
         self._hash = HashEmbedder()
 
+    async def warm_up(self) -> None:
+        """There is nothing to load."""
+
     async def embed(self, texts: Sequence[str], role: EmbeddingRole) -> Embedded:
         self.texts += texts
         return await self._hash.embed(texts, role)

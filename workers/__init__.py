@@ -6,7 +6,7 @@ import signal
 import structlog
 from prometheus_client import start_http_server
 
-from eai.bootstrap import Platform, build, job_handlers, maintain
+from eai.bootstrap import Platform, build, job_handlers, maintain, warm_up
 from eai.kernel.errors import Unavailable
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Settings, load_settings, process_environ
@@ -34,12 +34,14 @@ def main() -> None:
 
 async def _main(settings: Settings) -> None:
     async with build(settings) as platform:
+        # Beside the first jobs: those that need no model do not wait for it.
+        warming = asyncio.create_task(warm_up(platform))
         worker = Worker(platform.database, platform.jobs, job_handlers(platform))
         tasks = [asyncio.create_task(worker.run()), asyncio.create_task(_maintain_forever(platform))]
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, tasks[0].cancel)
         done, running = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in running:
+        for task in (*running, warming):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for task in done:

@@ -10,7 +10,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from eai.api.app import create_app
 from eai.api.server import server_config
-from eai.bootstrap import build
+from eai.bootstrap import build, warm_up
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Settings, process_environ
 from eai.platform.telemetry import configure_tracing
@@ -46,7 +46,10 @@ async def _serve(settings: Settings, listener: socket.socket, trusted_proxies: s
         # here, before the platform is closed.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _already_stopping)
+        # Beside the first requests, not before them.
+        warming = asyncio.create_task(warm_up(platform))
         await uvicorn.Server(config).serve(sockets=[listener])
+        warming.cancel()
 
 
 def _already_stopping(number: int, frame: FrameType | None) -> None:

@@ -29,6 +29,10 @@ class Embedded:
 class Embedder(Protocol):
     """Turns texts into vectors of one embedding space."""
 
+    async def warm_up(self) -> None:
+        """Load what the first call would otherwise wait for; harmless to repeat."""
+        ...
+
     async def embed(self, texts: Sequence[str], role: EmbeddingRole) -> Embedded:
         """One vector per text, in the order of `texts`."""
         ...

@@ -104,6 +104,12 @@ class Gateway:
             control(model, level)
         return model
 
+    async def warm_up(self) -> None:
+        """Load the model of bases that name none, if there is one. The others load when they are called."""
+        registered = self._models.get(self._default_model or "")
+        if registered is not None:
+            await registered.embedder.warm_up()
+
     async def embed(self, call: EmbeddingCall) -> Embeddings:
         """One vector per text, in order. Raises a refusal, or what is wrong with the answer."""
         model = self.check(call.model, call.level)

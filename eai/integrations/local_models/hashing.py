@@ -28,6 +28,9 @@ _FEW = 4
 class HashEmbedder:
     """Vectors of spelling. `tokens` counts words."""
 
+    async def warm_up(self) -> None:
+        """There is nothing to load."""
+
     async def embed(self, texts: Sequence[str], role: EmbeddingRole) -> Embedded:  # noqa: ARG002 both sides alike
         """One vector per text, in the order of `texts`."""
         if len(texts) <= _FEW:

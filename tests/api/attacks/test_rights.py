@@ -164,6 +164,9 @@ class SlowEmbedder:
         self.may_answer.set()
         self._hash = HashEmbedder()
 
+    async def warm_up(self) -> None:
+        """There is nothing to load."""
+
     async def embed(self, texts: Sequence[str], role: EmbeddingRole) -> Embedded:
         self.is_asked.set()
         await self.may_answer.wait()
