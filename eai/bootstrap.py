@@ -32,6 +32,7 @@ from eai.kernel.clock import SystemClock
 from eai.knowledge.bases.deletion import BaseDeletions
 from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
+from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
@@ -79,6 +80,7 @@ class Platform:
     access_lists: AccessLists
     documents: Documents
     deletions: Deletions
+    retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     retrieval: Retrieval
 
@@ -136,6 +138,7 @@ async def warm_up(platform: Platform) -> None:
 async def maintain(platform: Platform) -> None:
     """Periodic work that any worker may do at any time, tenant by tenant; doing it twice is harmless."""
     await platform.checkpointing.issue_due()
+    await platform.retrieval_counts.forget_due()
 
 
 def _compose(settings: Settings, database: Database, vectors: Vectors, models: Models) -> Platform:
@@ -178,6 +181,7 @@ def _compose(settings: Settings, database: Database, vectors: Vectors, models: M
         access_lists=AccessLists(audit),
         documents=Documents(audit, jobs),
         deletions=Deletions(database, vectors, jobs, audit),
+        retrieval_counts=RetrievalCounts(database),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit),
         retrieval=Retrieval(
             QueryRows(database, peppers),
