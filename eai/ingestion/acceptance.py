@@ -88,23 +88,22 @@ class Acceptance:
                 return earlier
         draft = _draft(submission)
         self._gateway.check(base.embedding_model, base.level_of(draft.classification))
-        source_hash = sha256(submission.source).digest()
+        job = JobId(uuid4())
+        version = VersionDraft(
+            id=_first_version(draft.id),
+            content_type=content_type,
+            source_hash=sha256(submission.source).digest(),
+            source=submission.source,
+            job=job,
+        )
         if draft.external_id is None and (
             copy := await find_duplicate(
-                session, subject, base, draft, source_hash, given=_given(submission.fields)
+                session, subject, base, draft, version, given=_given(submission.fields)
             )
         ):
             if not copy.is_same:
                 raise DuplicateContent(document_id=str(copy.document))
             return Accepted(copy.document, is_new=False)
-        job = JobId(uuid4())
-        version = VersionDraft(
-            id=_first_version(draft.id),
-            content_type=content_type,
-            source_hash=source_hash,
-            source=submission.source,
-            job=job,
-        )
         stored = await create_document_with_version(session, subject, base, draft, version)
         parameters = _parameters(subject, base, stored, submission)
         start = self._jobs.begin if waits else self._jobs.create

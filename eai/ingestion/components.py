@@ -9,6 +9,7 @@ import asyncio
 from haystack import component
 
 from eai.access.rights_class import generation_key, rights_key
+from eai.audit.service import Audit
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import EmbeddingCall, Gateway, Operation
 from eai.ingestion.confinement import extract_confined
@@ -60,10 +61,11 @@ class SplitText:
 
 @component
 class EmbedPassages:
-    """Have the gateway turn passages into vectors, at the document's level."""
+    """Have the gateway turn passages into vectors, at the document's level, and put the call on record."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, audit: Audit) -> None:
         self._gateway = gateway
+        self._audit = audit
 
     @component.output_types(embedded=EmbeddedPassages)
     def run(self, manuscript: Manuscript, passages: Passages) -> dict[str, EmbeddedPassages]:
@@ -83,7 +85,9 @@ class EmbedPassages:
             labels=manuscript.labels,
         )
         answer = await self._gateway.embed(call)
-        return {"embedded": EmbeddedPassages(passages, answer.vectors, answer.evidence)}
+        # Before anything is done with the vectors: what follows may fail, and the model was asked.
+        await self._audit.flush(answer.evidence)
+        return {"embedded": EmbeddedPassages(passages, answer.vectors)}
 
 
 @component

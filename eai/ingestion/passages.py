@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eai.access.classification import Classification
-from eai.audit.entries import Actor, Evidence
+from eai.audit.entries import Actor
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
 from eai.knowledge.lexical import Language
@@ -66,14 +66,10 @@ class Passages(Immutable):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPassages(Immutable):
-    """Passages with their vectors, float32 of shape (passages, dimensions).
-
-    `evidence` is what the model calls left to be recorded.
-    """
+    """Passages with their vectors, float32 of shape (passages, dimensions)."""
 
     passages: Passages
     vectors: NDArray[np.float32]
-    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from haystack import Pipeline
 
+from eai.audit.service import Audit
 from eai.gateway.service import Gateway
 from eai.ingestion.components import EmbedPassages, ExtractText, SplitText, WritePoints
 from eai.ingestion.passages import Indexed, Manuscript
@@ -9,12 +10,12 @@ from eai.knowledge.ports import Vectors
 from eai.platform.pipelines import run_pipeline
 
 
-def ingestion_pipeline(gateway: Gateway, vectors: Vectors) -> Pipeline:
+def ingestion_pipeline(gateway: Gateway, audit: Audit, vectors: Vectors) -> Pipeline:
     """Extract, split, embed, write."""
     pipeline = Pipeline()
     pipeline.add_component("extract", ExtractText())
     pipeline.add_component("split", SplitText())
-    pipeline.add_component("embed", EmbedPassages(gateway))
+    pipeline.add_component("embed", EmbedPassages(gateway, audit))
     pipeline.add_component("write", WritePoints(vectors))
     pipeline.connect("extract.extract", "split.extract")
     pipeline.connect("split.passages", "embed.passages")

@@ -27,6 +27,8 @@ def _storable(text: str) -> str:
 
 
 Line = Annotated[str, AfterValidator(_storable), AfterValidator(_printable)]
+Name = Annotated[Line, StringConstraints(min_length=1, max_length=255)]
+"""What a source calls a document: an external id, or the name of a file."""
 HttpsUri = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https://[^\s\x00-\x1f]+$")]
 
 
@@ -36,7 +38,7 @@ class DocumentFields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: Title
-    external_id: Annotated[Line, StringConstraints(min_length=1, max_length=255)] | None = None
+    external_id: Name | None = None
     source_uri: HttpsUri | None = None
     classification: Classification | None = None
     readers: ReaderList | None = None

@@ -49,7 +49,7 @@ class Ingestion:
         self._jobs = jobs
         self._audit = audit
         self._acceptance = Acceptance(gateway, jobs, audit)
-        self._pipeline = ingestion_pipeline(gateway, vectors)
+        self._pipeline = ingestion_pipeline(gateway, audit, vectors)
 
     async def ingest(
         self, subject: Subject, base_ref: str, submission: Submission, *, waits: bool
@@ -96,6 +96,7 @@ class Ingestion:
     async def give_up(self, run: JobRun, error: EaiError) -> None:
         """Mark the version as failed, with the reason a user can act on."""
         parameters = run.parameters
+        await self._remove_points(run)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
             await set_version_status(
@@ -116,16 +117,19 @@ class Ingestion:
 
     async def _leave_nothing(self, run: JobRun) -> None:
         """Close the job of a document that is gone; an attempt that died may have written points since."""
+        await self._remove_points(run)
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.complete(session, run)
+
+    async def _remove_points(self, run: JobRun) -> None:
+        """Remove what any attempt at the job has written to the store."""
         document = DocumentId(UUID(run.parameters["document"]))
         version = VersionId(UUID(run.parameters["version"]))
         for generation in placements(run):
             await self._vectors.delete(generation.space, generation.selector(document, version))
-        async with self._database.transaction(run.tenant) as session:
-            await self._jobs.complete(session, run)
 
     async def _index_and_serve(self, run: JobRun, work: Work) -> None:
         indexed = await index(self._pipeline, work.manuscript)
-        await self._audit.flush(indexed.embedded.evidence)
         try:
             await self._serve(run, work, indexed)
         except (VersionOutdated, Fenced) as error:

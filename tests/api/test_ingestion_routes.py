@@ -41,9 +41,7 @@ async def test_a_text_can_be_found_once_it_is_answered_201(company: Company) -> 
     assert (document["title"], document["metadata"]) == ("Parcels", {"team": "depot"})
     assert (document["chunks_count"], document["language"]) == (1, "en")
     assert (document["classification"], document["content_type"]) == ("internal", "text/plain")
-    assert (
-        document["content_hash"] == "eb88d0cd957f0d675323c44c5998b469c54de2fec3dacc705cd17bbc47f08c2b"
-    )
+    assert document["content_hash"] == "eb88d0cd957f0d675323c44c5998b469c54de2fec3dacc705cd17bbc47f08c2b"
     assert answer.headers["location"] == f"/v1/knowledge-bases/{base}/documents/{document['id']}"
     found = await company.admin.made(
         f"/v1/knowledge-bases/{base}/query", {"query": "when do parcels leave"}, status=200
@@ -177,6 +175,48 @@ async def test_the_same_content_again_is_the_same_document(company: Company) -> 
     assert await titles(company, base) == ["Parcels"]
 
 
+async def test_the_same_bytes_read_as_another_type_are_another_document(company: Company) -> None:
+    base = await company.base()
+    path = f"/v1/knowledge-bases/{base}/documents"
+    plain = await company.admin.made(path, {"title": "Parcels", "content": NOON})
+    page = {"title": "Parcels", "content": NOON, "content_type": "text/html"}
+    assert (await company.admin.made(path, page))["id"] != plain["id"]
+
+
+@pytest.mark.parametrize("name", ["a\0b.txt", "a\x1b[31mb.txt", "x" * 300 + ".txt"])
+async def test_a_file_name_is_judged_like_any_other_name(company: Company, name: str) -> None:
+    base = await company.base()
+    boundary = "frontier"
+    part = f'--{boundary}\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n'
+    body = f"{part}content-type: text/plain\r\n\r\n{NOON}\r\n--{boundary}--\r\n"
+    answer = await company.admin.post(
+        f"/v1/knowledge-bases/{base}/documents",
+        content=body.encode(),
+        headers={"content-type": f"multipart/form-data; boundary={boundary}"},
+    )
+    assert answer.status_code in {202, 422}, answer.text
+    if answer.status_code == 202:
+        assert answer.json()["external_id"] == name[:255]
+    else:
+        assert answer.json()["error"]["code"] == "invalid_input"
+
+
+async def test_a_model_that_was_asked_is_on_record_though_the_index_is_down(
+    stack: Stack, company: Company
+) -> None:
+    base = await company.base()
+    await stack.engine.kill()
+    try:
+        assert await refused(company, base, title="Parcels", content=NOON) == (
+            503,
+            "vector_store_unavailable",
+        )
+    finally:
+        await stack.engine.start()
+    events = await company.admin.got("/v1/audit/events", action="model.invoke")
+    assert [event["facts"]["operation"] for event in events["data"]] == ["ingest"]
+
+
 async def test_a_copy_that_the_caller_may_not_read_does_not_show(company: Company) -> None:
     one, two = await company.person("kb_manager"), await company.person("kb_manager")
     base = await company.base(one.reference, two.reference)
@@ -197,6 +237,7 @@ async def test_an_external_id_names_one_live_document(company: Company) -> None:
     first = await company.admin.made(path, {"title": "A", "content": NOON, "external_id": "depot/1"})
     answer = await company.admin.post(path, json={"title": "B", "content": "New.", "external_id": "depot/1"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "external_id_exists")
+    assert answer.json()["error"]["details"] == {}
     await company.admin.delete(f"{path}/{first['id']}")
     again = await company.admin.made(path, {"title": "B", "content": "New.", "external_id": "depot/1"})
     assert again["status"] == "ready"

@@ -18,7 +18,7 @@ from eai.api.intake import JSON, MIB, MULTIPART, accepts, validated
 from eai.api.json_body import parse_json
 from eai.api.requirement import require
 from eai.ingestion.acceptance import Accepted, Submission
-from eai.ingestion.schemas import DocumentFields, DocumentSubmission
+from eai.ingestion.schemas import DocumentFields, DocumentSubmission, Name
 from eai.kernel.errors import InvalidInput
 from eai.kernel.ids import DocumentId
 from eai.knowledge.bases.access import authorise
@@ -37,7 +37,7 @@ _RETRY_AFTER_S = "1"
 class FileSubmission(DocumentFields):
     """The fields beside an uploaded file. `title` defaults to the file's name."""
 
-    file: str
+    file: Name | None = None
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
@@ -117,8 +117,8 @@ async def _from_file(request: Request, document: DocumentId) -> Submission:
         raise InvalidInput.field("file", "missing", "exactly one file is required")
     values = {name: _value(name, value) for name, value in form.multi_items() if name != "file"}
     filename = (file.filename or "").rpartition("/")[2].rpartition("\\")[2][:255]
-    fields = validated(FileSubmission, {"title": filename, **values, "file": filename})
-    return Submission(document, fields, await file.read(), file.content_type or "", filename or None)
+    fields = validated(FileSubmission, {"title": filename, **values, "file": filename or None})
+    return Submission(document, fields, await file.read(), file.content_type or "", fields.file)
 
 
 def _value(name: str, value: str | UploadFile) -> Any:

@@ -45,7 +45,7 @@ async def find_duplicate(
     subject: Subject,
     base: BaseHandle,
     draft: DocumentDraft,
-    source_hash: bytes,
+    version: VersionDraft,
     *,
     given: frozenset[str] = COMPARED,
 ) -> Copy | None:
@@ -56,11 +56,13 @@ async def find_duplicate(
     content until the transaction ends, so that of two equal uploads one sees the other.
     """
     rows = DocumentRows(session, subject.tenant, base.id)
-    await rows.lock_content(draft.source_connector, source_hash)
+    await rows.lock_content(draft.source_connector, version.source_hash)
     readable = readable_documents(subject, base.rights, base.classification)
     copies = [
-        Copy(DocumentId(document.id), version, _is_same(document, draft, given))
-        for document, version in await rows.copies(draft.source_connector, source_hash, readable)
+        Copy(DocumentId(document.id), serving, _is_same(document, draft, given))
+        for document, serving in await rows.copies(
+            draft.source_connector, version.source_hash, version.content_type, readable
+        )
     ]
     return next((copy for copy in copies if copy.is_same), copies[0] if copies else None)
 
@@ -180,7 +182,8 @@ async def _stored_before(
     if draft.external_id is not None:
         taken = await rows.find_external(draft.source_connector, draft.external_id)
         if taken is not None:
-            raise ExternalIdExists(document_id=str(taken.id))
+            # Which one it is may be nothing that the caller may know of.
+            raise ExternalIdExists
     # The id is spent: it belonged to a document that is being deleted.
     raise NotFound
 

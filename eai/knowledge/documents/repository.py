@@ -45,9 +45,9 @@ class DocumentRows:
         return await self._session.scalar(statement)
 
     async def copies(
-        self, connector: str, source_hash: bytes, readable: ColumnElement[bool]
+        self, connector: str, source_hash: bytes, content_type: str, readable: ColumnElement[bool]
     ) -> Sequence[tuple[KnowledgeDocument, VersionId]]:
-        """Documents without external id whose present text is this one, oldest first."""
+        """Documents without external id whose present version reads these bytes alike, oldest first."""
         present = func.coalesce(KnowledgeDocument.serving_version_id, newest_id())
         statement = (
             select(KnowledgeDocument, DocumentVersion.id)
@@ -58,6 +58,7 @@ class DocumentRows:
             )
             .where(*self._of_base(), readable, DocumentVersion.id == present)
             .where(DocumentVersion.source_hash == source_hash, DocumentVersion.status != "failed")
+            .where(DocumentVersion.content_type == content_type)
             .where(KnowledgeDocument.source_connector == connector, KnowledgeDocument.external_id.is_(None))
             .order_by(KnowledgeDocument.created_at, KnowledgeDocument.id)
         )

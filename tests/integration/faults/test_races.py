@@ -103,7 +103,7 @@ async def test_an_attempt_that_was_taken_over_leaves_no_points_of_a_deleted_docu
     await judge.judge(company.id)
 
 
-async def test_points_of_a_text_whose_audit_failed_are_withdrawn(
+async def test_a_text_whose_audit_has_to_wait_is_served_once_it_is_written(
     company: Company, turnstile: Turnstile, judge: Judge, victim: Victim
 ) -> None:
     base, url = await company.base(), victim.server.admin_url
@@ -112,12 +112,11 @@ async def test_points_of_a_text_whose_audit_failed_are_withdrawn(
         await held.reached.wait()
         async with chain_locked(url, company.id):
             held.go_on.set()
-            # What is grouped passes over a chain that is held; only the withdrawal waits for it.
             await eventually(lambda: somebody_waits(url))
-    refused = await submitting
-    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "audit_unavailable")
+            assert not submitting.done()
+    assert (await submitting).status_code == 201
     await judge.judge(company.id)
-    assert await documents(company.admin, base) == {}
+    assert [d["status"] for d in (await documents(company.admin, base)).values()] == ["ready"]
 
 
 async def let_leases_run_out(victim: Victim, company: Company) -> None:
