@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from sqlalchemy import Text, cast, delete, func, literal, select, text, true
+from sqlalchemy import Text, cast, delete, exists, func, literal, select, text, true
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -89,6 +89,16 @@ class AuditRows:
         if action is not None:
             statement = statement.where(AuditEvent.action == action)
         return (await self._session.scalars(statement.order_by(AuditEvent.seq).limit(limit))).all()
+
+    async def tells_of(self, action: str, resource_kind: str, resource_id: str) -> bool:
+        """Whether an entry of this action names this resource."""
+        told = exists().where(
+            AuditEvent.tenant_id == self._tenant,
+            AuditEvent.action == action,
+            AuditEvent.resource_kind == resource_kind,
+            AuditEvent.resource_id == resource_id,
+        )
+        return await self._session.scalar(select(told)) is True
 
     async def details(self, seqs: Collection[int]) -> Sequence[AuditDetail]:
         """The sealed details of these entries, of those that have any."""

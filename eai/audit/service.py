@@ -64,6 +64,15 @@ class Audit:
         entry = AuditEntry(owner, action, actor, resource, decision, facts, private)
         return await self.append(session, entry)
 
+    async def has_recorded(
+        self, session: AsyncSession, tenant: TenantId, action: AuditAction, resource: Resource
+    ) -> bool:
+        """Whether the chain of `tenant`, to which `session` is bound, tells that this was done.
+
+        It reads the chain: for what is rare, and must not be told twice.
+        """
+        return await AuditRows(session, tenant).tells_of(action, resource.kind, resource.id)
+
     async def append(self, session: AsyncSession, entry: AuditEntry) -> int:
         """Like `record`, for an event that is already put together."""
         private = PrivateValues.of(entry.private) if entry.private else None

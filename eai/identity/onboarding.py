@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from uuid import uuid4, uuid5
 
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.classification import Classification
@@ -13,6 +14,7 @@ from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.identity.credentials import Credential
 from eai.identity.duties import warn_of_conflicting_duties
+from eai.identity.errors import SecretAlreadyShown
 from eai.identity.issuing import Issuing
 from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.identity.schemas import TenantWithKey
@@ -67,6 +69,15 @@ class _Founder:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Founded:
+    """The key of a founder as it now is, and whether its tenant was made with it."""
+
+    founder: _Founder
+    credential: Credential
+    is_new: bool
+
+
 def _administrator(tenant: TenantId) -> _Founder:
     return _Founder(
         tenant, "Administrator", BOOTSTRAP_ADMINISTRATOR_ROLES, Classification.SECRET, is_bootstrap=True
@@ -107,17 +118,21 @@ class Onboarding:
     async def create(self, subject: Subject, tenant: TenantId, new: NewTenant) -> TenantWithKey:
         """Create a tenant with its bootstrap administrator, whose key is in this answer only.
 
-        Both the tenant's chain and the platform's record it, each in its own transaction, the tenant's
-        first: no chain ever tells of a tenant that is not there. The same id again, soon after, is the
-        same tenant with another key; later it is SecretAlreadyShown. Raises SlugTaken.
+        Both the tenant's chain and the platform's record it once, each in its own transaction, the
+        tenant's first: no chain ever tells of a tenant that is not there. The same id again, soon after,
+        is the same tenant with another key; later it is SecretAlreadyShown. Either way it completes what
+        a crash has left out. Raises SlugTaken.
         """
-        async with self._database.transaction(tenant) as session:
-            credential = await self._found(session, _administrator(tenant), new, subject.principal)
-            shown = await self._tenants.get(session, tenant)
-            await self._record(session, replace(subject, tenant=tenant), tenant, new)
-        async with self._database.transaction(subject.tenant) as session:
-            await self._record(session, subject, tenant, new)
-        return TenantWithKey(**dict(shown), admin_api_key=credential.text)
+        try:
+            async with self._database.transaction(tenant) as session:
+                founded = await self._found(session, _administrator(tenant), new, subject.principal)
+                shown = await self._tenants.get(session, tenant)
+                await self._record(session, replace(subject, tenant=tenant), founded, new)
+        except SecretAlreadyShown:
+            await self._tell_platform(subject, tenant, new)
+            raise
+        await self._tell_platform(subject, tenant, new)
+        return TenantWithKey(**dict(shown), admin_api_key=founded.credential.text)
 
     async def first_start(self, keys: FirstKeys | None = None) -> FirstKeys | None:
         """Create tenant `default`, its administrator and the platform's operator; None if they exist.
@@ -131,9 +146,9 @@ class Onboarding:
         try:
             async with self._database.transaction(tenant) as session:
                 administrator = _administrator(tenant)
-                await self._found(session, administrator, DEFAULT, None, made.administrator)
+                founded = await self._found(session, administrator, DEFAULT, None, made.administrator)
                 await self._ensure_platform(made.operator)
-                await self._record(session, administrator.subject(), tenant, DEFAULT)
+                await self._record(session, administrator.subject(), founded, DEFAULT)
         except SlugTaken:
             return None
         return made
@@ -141,8 +156,18 @@ class Onboarding:
     async def _ensure_platform(self, credential: Credential) -> None:
         operator = _operator()
         async with self._database.transaction(PLATFORM_TENANT) as session:
-            await self._found(session, operator, PLATFORM, None, credential)
-            await self._record(session, operator.subject(), PLATFORM_TENANT, PLATFORM)
+            founded = await self._found(session, operator, PLATFORM, None, credential)
+            await self._record(session, operator.subject(), founded, PLATFORM)
+
+    async def _tell_platform(self, subject: Subject, tenant: TenantId, new: NewTenant) -> None:
+        """Record the creation in the chain of the platform, unless an earlier request got as far."""
+        async with self._database.transaction(subject.tenant) as session:
+            # Two requests for one tenant would both find nothing.
+            await session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(str(tenant), 0))))
+            resource = _tenant_resource(tenant)
+            action = AuditAction.TENANT_CREATE
+            if not await self._audit.has_recorded(session, subject.tenant, action, resource):
+                await self._audit.record(session, subject, action, resource=resource, private=_names(new))
 
     async def _found(
         self,
@@ -151,9 +176,9 @@ class Onboarding:
         new: NewTenant,
         creator: PrincipalId | None,
         credential: Credential | None = None,
-    ) -> Credential:
+    ) -> _Founded:
         """Add the tenant, its first principal and that one's key; what is there already is completed."""
-        await self._tenants.add(session, founder.tenant, new)
+        is_new = await self._tenants.add(session, founder.tenant, new)
         await PrincipalRows(session, founder.tenant).insert(
             founder.principal,
             kind=PrincipalKind.USER,
@@ -170,19 +195,29 @@ class Onboarding:
             keys, founder.key, founder.principal, created_by=creator, credential=credential, name="first key"
         )
         if issued is not None:
-            return issued[1]
-        if credential is not None:
-            return await self._issuing.replace(keys, founder.key, credential)
-        _, reissued = await self._issuing.issue_again(keys, founder.key, creator)
-        return reissued
+            secret = issued[1]
+        elif credential is not None:
+            secret = await self._issuing.replace(keys, founder.key, credential)
+        else:
+            _, secret = await self._issuing.issue_again(keys, founder.key, creator)
+        return _Founded(founder, secret, is_new)
 
     async def _record(
-        self, session: AsyncSession, subject: Subject, tenant: TenantId, new: NewTenant
+        self, session: AsyncSession, subject: Subject, founded: _Founded, new: NewTenant
     ) -> None:
-        await self._audit.record(
-            session,
-            subject,
-            AuditAction.TENANT_CREATE,
-            resource=Resource("tenant", str(tenant)),
-            private={"name": new.name, "slug": new.slug},
-        )
+        """What was done: the tenant made, or only its first key given another secret."""
+        if founded.is_new:
+            action, resource = AuditAction.TENANT_CREATE, _tenant_resource(founded.founder.tenant)
+            await self._audit.record(session, subject, action, resource=resource, private=_names(new))
+        else:
+            action, resource = AuditAction.API_KEY_ROTATE, Resource("api_key", str(founded.founder.key))
+            facts = {"principal": str(founded.founder.principal)}
+            await self._audit.record(session, subject, action, resource=resource, facts=facts)
+
+
+def _tenant_resource(tenant: TenantId) -> Resource:
+    return Resource("tenant", str(tenant))
+
+
+def _names(new: NewTenant) -> dict[str, str]:
+    return {"name": new.name, "slug": new.slug}

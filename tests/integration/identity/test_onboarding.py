@@ -1,26 +1,34 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.classification import Classification
 from eai.access.scopes import BOOTSTRAP_ADMINISTRATOR_ROLES, Role, Scope
+from eai.audit.actions import AuditAction
+from eai.audit.details import Details
+from eai.audit.service import Audit
 from eai.identity.errors import SecretAlreadyShown
-from eai.identity.onboarding import FirstKeys
+from eai.identity.issuing import Issuing
+from eai.identity.onboarding import FirstKeys, Onboarding
+from eai.kernel.clock import SystemClock
 from eai.kernel.errors import Unauthenticated
 from eai.kernel.ids import PLATFORM_TENANT, TenantId
 from eai.kernel.paging import PageRequest
 from eai.platform.database import Database
+from eai.platform.keys import Keyring
 from eai.tenants.errors import SlugTaken
 from eai.tenants.repository import list_tenant_ids
 from eai.tenants.schemas import NewTenant
 from tests.conftest import TEMPLATE, DatabaseUrls
-from tests.factories.identity import OPERATOR, Identity
+from tests.factories.identity import MASTER_KEY, OPERATOR, Identity
 
 Actions = Callable[[TenantId], Awaitable[list[str]]]
 Run = Callable[..., Awaitable[list[Any]]]
@@ -105,6 +113,48 @@ async def test_a_repeated_request_gives_the_same_tenant_another_key(identity: Id
         await identity.onboarding.create(OPERATOR, tenant, new)
 
 
+class _Crashed(Exception):
+    pass
+
+
+class _CrashingAudit(Audit):
+    """A process that dies once the new tenant is committed, and before the platform hears of it."""
+
+    async def record(self, session: AsyncSession, by: Any, action: AuditAction, **event: Any) -> int:
+        if by.tenant == PLATFORM_TENANT:
+            raise _Crashed
+        return await super().record(session, by, action, **event)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_creation_that_broke_off_is_told_once_in_each_chain(
+    identity: Identity, actions: Actions, run: Run, *, is_late: bool
+) -> None:
+    tenant, new = TenantId(uuid4()), _new()
+    keyring = Keyring(MASTER_KEY, identity.database)
+    audit = _CrashingAudit(identity.database, Details(identity.database, keyring), SystemClock())
+    issuing = Issuing(identity.peppers)
+    crashing = Onboarding(identity.database, identity.tenants, issuing, audit, warns_of_conflicts=False)
+    with pytest.raises(_Crashed):
+        await crashing.create(OPERATOR, tenant, new)
+    before = await actions(PLATFORM_TENANT)
+    if is_late:
+        await run(tenant, "UPDATE eai.api_keys SET created_at = now() - interval '11 minutes'")
+    for _ in range(2):
+        with pytest.raises(SecretAlreadyShown) if is_late else nullcontext():
+            await identity.onboarding.create(OPERATOR, tenant, new)
+    assert (await actions(PLATFORM_TENANT))[len(before) :] == ["tenant.create"]
+    assert await actions(tenant) == ["tenant.create", *([] if is_late else ["api_key.rotate"] * 2)]
+
+
+async def test_requests_for_one_tenant_at_once_are_told_once(identity: Identity, actions: Actions) -> None:
+    tenant, new = TenantId(uuid4()), _new()
+    before = len(await actions(PLATFORM_TENANT))
+    await asyncio.gather(*(identity.onboarding.create(OPERATOR, tenant, new) for _ in range(4)))
+    assert (await actions(PLATFORM_TENANT))[before:] == ["tenant.create"]
+    assert (await actions(tenant)).count("tenant.create") == 1
+
+
 async def test_tenants_are_listed_by_age_without_the_platform(first: Identity) -> None:
     await first.onboarding.first_start()
     made = [await first.onboarding.create(OPERATOR, TenantId(uuid4()), _new()) for _ in range(3)]
@@ -152,6 +202,9 @@ async def test_a_first_start_that_broke_off_is_completed(first: Identity) -> Non
     assert (await first.authentication.authenticate(keys.operator.text)).is_platform
     with pytest.raises(Unauthenticated):
         await first.authentication.authenticate(lost.operator.text)
+    async with first.database.transaction(PLATFORM_TENANT) as session:
+        told = await session.scalars(text("SELECT action FROM eai.audit_events ORDER BY seq"))
+    assert list(told) == ["tenant.create", "api_key.rotate"]
 
 
 async def test_keys_that_were_stored_beforehand_are_the_ones_in_force(first: Identity) -> None:
