@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,11 +154,13 @@ async def compare(
 
 def _load(shards: EdgeShards, cloud: Cloud, keys: Sequence[str]) -> float:
     shards.ensure_space(_SPACE)
+    shard = shards.shard(_SPACE)
     points = cloud.points(keys, _ALL.generation_key)
     for start in range(0, len(points), 5_000):
-        shards.upsert(_SPACE, points[start : start + 5_000])
+        deque(shard.upsert(points[start : start + 5_000]), maxlen=0)
+        shard.tidy()
     start_s = time.perf_counter()
-    shards.optimize(_SPACE)
+    shard.optimize()
     return time.perf_counter() - start_s
 
 

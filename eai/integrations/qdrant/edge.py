@@ -7,13 +7,12 @@ them a process of their own, and `client.py` is the port over it.
 import fcntl
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from eai.integrations.qdrant.layout import EXACT, Layout
-from eai.integrations.qdrant.shard import Ranking, Shard, Steps
-from eai.kernel.ids import PointId
-from eai.knowledge.ports import Point, SearchRequest, Selector, SpaceId, SparseVector
+from eai.integrations.qdrant.shard import Ranking, Shard
+from eai.knowledge.ports import SearchRequest, Selector, SpaceId
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _FOLDER = re.compile(r"([A-Za-z0-9_]{1,80})-([0-9]{1,6})")
@@ -29,7 +28,7 @@ class UnknownSpace(LookupError):
 
 
 class EdgeShards:
-    """The port's operations, blocking, for the one process that owns `folder`.
+    """The spaces in `folder` for the one process that owns it; writes go to their shards, step by step.
 
     Raises AlreadyOwned when another process has it. A vector or space that does not fit is ValueError.
     """
@@ -66,25 +65,9 @@ class EdgeShards:
             self._open[space.name] = Shard(self._folder_of(space), space.dimensions, self._layout)
         return self._open[space.name]
 
-    def upsert(self, space: SpaceId, points: Sequence[Point]) -> None:
-        shard = self.shard(space)
-        _finish(shard, shard.upsert(points))
-
     def search(self, space: SpaceId, requests: Sequence[SearchRequest]) -> list[tuple[Ranking, Ranking]]:
         """The dense and the sparse ranking of each request."""
         return self.shard(space).search(requests)
-
-    def set_rights(self, space: SpaceId, selector: Selector, rights_key: str) -> None:
-        if (shard := self.find(space)) is not None:
-            _finish(shard, shard.set_rights(selector, rights_key))
-
-    def set_sparse(self, space: SpaceId, weights: Mapping[PointId, SparseVector]) -> None:
-        if (shard := self.find(space)) is not None:
-            _finish(shard, shard.set_sparse(weights))
-
-    def delete(self, space: SpaceId, selector: Selector) -> None:
-        if (shard := self.find(space)) is not None:
-            _finish(shard, shard.delete(selector))
 
     def count(self, space: SpaceId, selector: Selector) -> int:
         shard = self.find(space)
@@ -96,9 +79,6 @@ class EdgeShards:
         if shard is None:
             raise UnknownSpace(space.name)
         return shard
-
-    def optimize(self, space: SpaceId) -> None:
-        self.shard(space).optimize()
 
     @property
     def is_flushed(self) -> bool:
@@ -124,12 +104,6 @@ class EdgeShards:
 
     def _folder_of(self, space: SpaceId) -> Path:
         return self._folder / f"{space.name}-{space.dimensions}"
-
-
-def _finish(shard: Shard, steps: Steps) -> None:
-    for _ in steps:
-        pass
-    shard.tidy()
 
 
 def _own(folder: Path) -> int:

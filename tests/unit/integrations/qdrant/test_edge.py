@@ -1,9 +1,12 @@
+import asyncio
+import math
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,9 @@ import pytest
 from eai.integrations.qdrant import shard
 from eai.integrations.qdrant.edge import AlreadyOwned, EdgeShards, UnknownSpace
 from eai.integrations.qdrant.layout import EXACT, GRAPH
+from eai.integrations.qdrant.requests import Request
+from eai.integrations.qdrant.schedule import Schedule
+from eai.integrations.qdrant.wire import Outcome
 from eai.knowledge.ports import Point, SearchFilter, SearchRequest, Selector, SpaceId
 from tests.factories.vectors import (
     DOCUMENT_2,
@@ -43,6 +49,31 @@ def search(rights: str = f"{MINE}:1", limit: int = 10) -> SearchRequest:
     return SearchRequest(SearchFilter(MINE, (rights,)), limit, dense=EAST, sparse=sparse({7: 2.0}))
 
 
+class Writer:
+    """Whoever asked for one write; stops the engine's loop once it is answered."""
+
+    is_waiting = True
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.outcome: tuple[Outcome, Any] = (Outcome.FAILED, "never answered")
+        self._schedule = schedule
+
+    def answer(self, request: Request, outcome: Outcome, value: Any) -> None:
+        self.outcome = (outcome, value)
+        self._schedule.stop()
+
+
+def write(shards: EdgeShards, operation: str, *arguments: Any, space: SpaceId = SPACE) -> None:
+    """Have the engine's own loop make one write. Raises ValueError where it refuses, OSError if it fails."""
+    schedule = Schedule(shards)
+    writer = Writer(schedule)
+    schedule.submit(Request(writer, 1, math.inf, operation, space, arguments, 0))
+    asyncio.run(schedule.run())
+    outcome, told = writer.outcome
+    if outcome is not Outcome.DONE:
+        raise ValueError(told) if outcome is Outcome.REFUSED else OSError(told)
+
+
 def killed(work: Callable[[EdgeShards], None], folder: Path) -> None:
     """Do `work` in a process that is killed the moment it returns, with nothing closed or flushed."""
     process = multiprocessing.get_context("spawn").Process(target=_work_and_die, args=(work, folder))
@@ -58,7 +89,7 @@ def _work_and_die(work: Callable[[EdgeShards], None], folder: Path) -> None:
 
 def insert(shards: EdgeShards) -> None:
     shards.ensure_space(SPACE)
-    shards.upsert(SPACE, [point(number, NORTH_EAST, {7: 1.5}) for number in range(1, 201)])
+    write(shards, "upsert", [point(number, NORTH_EAST, {7: 1.5}) for number in range(1, 201)])
 
 
 def test_an_acknowledged_upsert_survives_kill_9(folder: Path) -> None:
@@ -73,11 +104,11 @@ def test_an_acknowledged_upsert_survives_kill_9(folder: Path) -> None:
 
 def change(shards: EdgeShards) -> None:
     shards.ensure_space(SPACE)
-    shards.upsert(SPACE, [point(1), point(2, document=DOCUMENT_2), point(3)])
+    write(shards, "upsert", [point(1), point(2, document=DOCUMENT_2), point(3)])
     shards.flush()
-    shards.set_rights(SPACE, Selector(MINE, document=DOCUMENT_2), f"{MINE}:2")
-    shards.set_sparse(SPACE, {identity(1): sparse({7: 4.0})})
-    shards.delete(SPACE, Selector(MINE, ids=(identity(3),)))
+    write(shards, "set_rights", Selector(MINE, document=DOCUMENT_2), f"{MINE}:2")
+    write(shards, "set_sparse", {identity(1): sparse({7: 4.0})})
+    write(shards, "delete", Selector(MINE, ids=(identity(3),)))
 
 
 def test_every_other_acknowledged_write_survives_kill_9(folder: Path) -> None:
@@ -92,11 +123,11 @@ def test_every_other_acknowledged_write_survives_kill_9(folder: Path) -> None:
 
 def fail(shards: EdgeShards) -> None:
     shards.ensure_space(SPACE)
-    shards.upsert(SPACE, [point(1)])
+    write(shards, "upsert", [point(1)])
     with pytest.raises(ValueError, match="a vector"):
-        shards.upsert(SPACE, [point(2), replace(point(3), dense=EAST[:2])])
-    shards.set_sparse(SPACE, {identity(99): sparse({7: 4.0})})
-    shards.upsert(SPACE, [point(4)])
+        write(shards, "upsert", [point(2), replace(point(3), dense=EAST[:2])])
+    write(shards, "set_sparse", {identity(99): sparse({7: 4.0})})
+    write(shards, "upsert", [point(4)])
 
 
 def test_a_write_that_fails_leaves_a_log_that_can_be_replayed(folder: Path) -> None:
@@ -109,10 +140,10 @@ def test_a_write_that_fails_leaves_a_log_that_can_be_replayed(folder: Path) -> N
 def optimize(shards: EdgeShards) -> None:
     space = SpaceId("space_wide", 256)
     shards.ensure_space(space)
-    shards.upsert(space, random_points(3_000, 256))
-    shards.optimize(space)
-    shards.upsert(space, random_points(3_100, 256)[3_000:])
-    shards.delete(space, Selector(MINE, ids=(identity(1),)))
+    write(shards, "upsert", random_points(3_000, 256), space=space)
+    shards.shard(space).optimize()
+    write(shards, "upsert", random_points(3_100, 256)[3_000:], space=space)
+    write(shards, "delete", Selector(MINE, ids=(identity(1),)), space=space)
 
 
 def test_writes_after_the_segments_were_rearranged_survive_kill_9(folder: Path) -> None:
@@ -136,7 +167,7 @@ def test_a_space_that_was_half_made_is_made_anew(folder: Path) -> None:
     with pytest.raises(UnknownSpace):
         shards.search(SPACE, [search()])
     shards.ensure_space(SPACE)
-    shards.upsert(SPACE, [point(1)])
+    write(shards, "upsert", [point(1)])
     assert shards.spaces == [SPACE]
     shards.close()
 
@@ -175,24 +206,24 @@ def test_selections_longer_than_a_page_are_changed_whole(
     shards: EdgeShards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shard, "PAGE_POINTS", 70)
-    shards.upsert(SPACE, [point(number) for number in range(1, 301)])
-    shards.set_rights(SPACE, GENERATION, f"{MINE}:2")
+    write(shards, "upsert", [point(number) for number in range(1, 301)])
+    write(shards, "set_rights", GENERATION, f"{MINE}:2")
     ((before, _), (after, _)) = shards.search(SPACE, [search(limit=500), search(f"{MINE}:2", limit=500)])
     assert (len(before), len(after)) == (0, 300)
-    shards.delete(SPACE, GENERATION)
+    write(shards, "delete", GENERATION)
     assert shards.count(SPACE, GENERATION) == 0
 
 
 def test_new_points_are_refused_before_the_disk_is_full_and_deleting_is_not(
     shards: EdgeShards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shards.upsert(SPACE, [point(1)])
+    write(shards, "upsert", [point(1)])
     monkeypatch.setattr(shard, "RESERVE_BYTES", 2**62)
-    with pytest.raises(shard.DiskFull):
-        shards.upsert(SPACE, [point(2)])
-    with pytest.raises(shard.DiskFull):
-        shards.set_sparse(SPACE, {identity(1): sparse({1: 1.0})})
-    shards.delete(SPACE, GENERATION)
+    with pytest.raises(OSError, match="are free under"):
+        write(shards, "upsert", [point(2)])
+    with pytest.raises(OSError, match="are free under"):
+        write(shards, "set_sparse", {identity(1): sparse({1: 1.0})})
+    write(shards, "delete", GENERATION)
     assert shards.count(SPACE, GENERATION) == 0
 
 
@@ -224,8 +255,8 @@ def test_rearranging_the_segments_keeps_search_exact(folder: Path) -> None:
     shards = EdgeShards(folder, replace(EXACT, optimize_after=2_000))
     shards.ensure_space(space)
     points = random_points(3_000, 256)
-    shards.upsert(space, points)
-    shards.upsert(space, points[:10])
+    write(shards, "upsert", points, space=space)
+    write(shards, "upsert", points[:10], space=space)
     keys = (f"{MINE}:1", f"{MINE}:3")
     for query in (points[5].dense, points[2_900].dense):
         request = SearchRequest(SearchFilter(MINE, keys), 20, dense=query, sparse=sparse({3: 1.0}))
@@ -240,8 +271,8 @@ def test_a_graph_is_built_when_asked_and_finds_nearly_everything(folder: Path) -
     shards = EdgeShards(folder, replace(GRAPH, scan_below_kb=10, optimize_after=None))
     shards.ensure_space(space)
     points = random_points(4_500, 64)
-    shards.upsert(space, points)
-    shards.optimize(space)
+    write(shards, "upsert", points, space=space)
+    shards.shard(space).optimize()
     found = 0
     for number in range(20):
         request = SearchRequest(SearchFilter(MINE, (f"{MINE}:1",)), 10, dense=points[number].dense)
