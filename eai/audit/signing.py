@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.audit.checkpoint import SigningKey, TrustedKeys, first_key, succeed
+from eai.audit.key_rows import SigningKeyRows
 from eai.audit.models import AuditSigningKey
 from eai.kernel.clock import Clock
 from eai.platform.keys import Keyring, SealBroken
@@ -26,40 +25,29 @@ class Signing:
 
     async def records(self, session: AsyncSession) -> list[SigningKey]:
         """The public halves, oldest first."""
-        return [_record(row) for row in await self._rows(session)]
+        return [_record(row) for row in await SigningKeyRows(session).all()]
 
     async def current(self, session: AsyncSession) -> Ed25519PrivateKey:
         """The last key of the line; the first one is made here. Raises SigningKeyMissing."""
-        rows = await self._rows(session)
-        if not rows:
+        rows = SigningKeyRows(session)
+        if not (keys := await rows.all()):
             key = Ed25519PrivateKey.generate()
-            await self._add(session, key, first_key(key, self._clock.now()))
-            rows = await self._rows(session)
-        return self._unwrapped(_last(rows))
+            record = first_key(key, self._clock.now())
+            await rows.add(record, self._wrapped(key, record))
+            keys = await rows.all()
+        return self._unwrapped(_last(keys))
 
     async def rotate(self, session: AsyncSession) -> SigningKey:
         """A new key, endorsed by the current one, which signs from now on. Raises SigningKeyMissing."""
         old = await self.current(session)
         new = Ed25519PrivateKey.generate()
         record = succeed(old, new, self._clock.now())
-        await self._add(session, new, record)
-        return _record(_last(await self._rows(session)))
+        rows = SigningKeyRows(session)
+        await rows.add(record, self._wrapped(new, record))
+        return _record(_last(await rows.all()))
 
-    async def _rows(self, session: AsyncSession) -> Sequence[AuditSigningKey]:
-        statement = select(AuditSigningKey).order_by(AuditSigningKey.created_at, AuditSigningKey.key_id)
-        return (await session.scalars(statement)).all()
-
-    async def _add(self, session: AsyncSession, key: Ed25519PrivateKey, record: SigningKey) -> None:
-        """Another process may have been first; then its key stays, and this one is forgotten."""
-        statement = insert(AuditSigningKey).values(
-            key_id=record.key_id,
-            public_key=record.public_key,
-            wrapped=self._keyring.wrap(key.private_bytes_raw(), _wrapping(record.key_id)),
-            predecessor=record.predecessor,
-            endorsement=record.endorsement,
-            created_at=record.created_at,
-        )
-        await session.execute(statement.on_conflict_do_nothing())
+    def _wrapped(self, key: Ed25519PrivateKey, record: SigningKey) -> bytes:
+        return self._keyring.wrap(key.private_bytes_raw(), _wrapping(record.key_id))
 
     def _unwrapped(self, row: AuditSigningKey) -> Ed25519PrivateKey:
         try:

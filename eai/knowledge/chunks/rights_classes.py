@@ -1,17 +1,17 @@
 """Each distinct set of rights in a base is a row with a number, which points carry as their key."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import orjson
-from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.classification import Classification, level_at, rank_of
 from eai.kernel.ids import BaseId, TenantId
-from eai.knowledge.models import KnowledgeBase, RightsClass
+from eai.knowledge.chunks.class_rows import ClassRows
+from eai.knowledge.models import RightsClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,13 @@ async def class_numbers(
     numbers to one class or one number to two.
     """
     by_digest = {rights.digest: rights for rights in wanted}
-    known = await _find(session, tenant, base, by_digest)
-    if len(known) == len(by_digest):
-        return known
-    held = select(KnowledgeBase.id).where(KnowledgeBase.tenant_id == tenant, KnowledgeBase.id == base)
-    await session.execute(held.with_for_update(key_share=True))
-    known = await _find(session, tenant, base, by_digest)
-    missing = [rights for rights in by_digest.values() if rights not in known]
-    return {**known, **await _insert(session, tenant, base, missing)}
+    rows = ClassRows(session, tenant, base)
+    known = await rows.numbers(by_digest)
+    if len(known) < len(by_digest):
+        await rows.hold_base()
+        known = await rows.numbers(by_digest)
+        known = {**known, **await _make(rows, [r for d, r in by_digest.items() if d not in known])}
+    return {rights: known[digest] for digest, rights in by_digest.items()}
 
 
 async def rights_class_number(  # noqa: PLR0917 - the parts of a class, in the order its row has them
@@ -86,56 +85,28 @@ async def class_rights(
     session: AsyncSession, tenant: TenantId, base: BaseId, numbers: Iterable[int]
 ) -> Mapping[int, ClassRights]:
     """What these numbers stand for."""
-    rows = await session.scalars(
-        select(RightsClass).where(
-            RightsClass.tenant_id == tenant,
-            RightsClass.base_id == base,
-            RightsClass.number.in_(set(numbers)),
-        )
-    )
+    rows = await ClassRows(session, tenant, base).find(set(numbers))
     return {row.number: _rights_of(row) for row in rows}
 
 
-async def _find(
-    session: AsyncSession, tenant: TenantId, base: BaseId, by_digest: Mapping[bytes, ClassRights]
-) -> dict[ClassRights, int]:
-    rows = await session.execute(
-        select(RightsClass.digest, RightsClass.number).where(
-            RightsClass.tenant_id == tenant,
-            RightsClass.base_id == base,
-            RightsClass.digest.in_(by_digest),
-        )
-    )
-    return {by_digest[digest]: number for digest, number in rows}
-
-
-async def _insert(
-    session: AsyncSession, tenant: TenantId, base: BaseId, missing: list[ClassRights]
-) -> dict[ClassRights, int]:
+async def _make(rows: ClassRows, missing: Sequence[ClassRights]) -> Mapping[bytes, int]:
     if not missing:
         return {}
-    highest = await session.scalar(
-        select(func.max(RightsClass.number)).where(
-            RightsClass.tenant_id == tenant, RightsClass.base_id == base
-        )
-    )
-    numbered = {rights: number for number, rights in enumerate(missing, (highest or 0) + 1)}
-    rows = [
-        {
-            "tenant_id": tenant,
-            "base_id": base,
-            "number": number,
-            "digest": rights.digest,
-            "readers": _sorted(rights.readers),
-            "chunk_readers": _sorted(rights.chunk_readers),
-            "classification": rank_of(rights.classification),
-            "chunk_classification": rank_of(rights.chunk_classification),
-            "source_connector": rights.connector,
-        }
-        for rights, number in numbered.items()
-    ]
-    await session.execute(insert(RightsClass), rows)
-    return numbered
+    numbered = dict(enumerate(missing, await rows.highest_number() + 1))
+    await rows.insert([_row(number, rights) for number, rights in numbered.items()])
+    return {rights.digest: number for number, rights in numbered.items()}
+
+
+def _row(number: int, rights: ClassRights) -> dict[str, Any]:
+    return {
+        "number": number,
+        "digest": rights.digest,
+        "readers": _sorted(rights.readers),
+        "chunk_readers": _sorted(rights.chunk_readers),
+        "classification": rank_of(rights.classification),
+        "chunk_classification": rank_of(rights.chunk_classification),
+        "source_connector": rights.connector,
+    }
 
 
 def _rights_of(row: RightsClass) -> ClassRights:
