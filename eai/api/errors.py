@@ -14,7 +14,7 @@ class AmbiguousCredentials(BadRequest):
 class MalformedJson(BadRequest):
     """The body is not JSON, or JSON that two readers could understand differently.
 
-    `reason`: syntax, encoding, duplicate_key, not_a_number, number_out_of_range, too_deep.
+    `reason`: syntax, encoding, duplicate_key, not_a_number, number_out_of_range, too_deep, too_many_values.
     """
 
     code = "malformed_json"

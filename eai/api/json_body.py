@@ -1,13 +1,18 @@
 """JSON as this API accepts it: one meaning only, and refused before it costs anything."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from eai.api.errors import MalformedJson
+from eai.api.field_faults import MOST_FAULTS
 from eai.kernel.errors import InvalidInput
 
 MAX_DEPTH = 64
+MAX_TOKENS = 50_000
+"""Strings, and commas and brackets outside of strings: twice what the longest list of ids needs."""
 _LARGEST_INTEGER = 2**63 - 1
 _INTEGER_DIGITS = 20
 _INFINITY = float("inf")
@@ -20,9 +25,11 @@ class _Ambiguous(ValueError):
 def parse_json(body: bytes) -> Any:
     """The value in `body`.
 
-    Raises MalformedJson for anything but UTF-8 JSON with unique keys, finite numbers, 64-bit integers
-    and at most 64 levels, and InvalidInput for text that PostgreSQL could not store.
+    Raises MalformedJson for anything but UTF-8 JSON with unique keys, finite numbers, 64-bit integers,
+    at most 64 levels and MAX_TOKENS, and InvalidInput for text that PostgreSQL could not store.
     """
+    if _has_too_many_tokens(body):
+        raise MalformedJson("too_many_values")
     try:
         value = _DECODER.decode(body.decode())
     except _Ambiguous as error:
@@ -36,9 +43,20 @@ def parse_json(body: bytes) -> Any:
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deeper_than(MAX_DEPTH, value):
         raise MalformedJson("too_deep")
     # Only an escape can smuggle in what raw UTF-8 cannot hold.
-    if b"\\u" in body and (faults := list(_unstorable(value, ()))):
+    if b"\\u" in body and (faults := list(islice(_unstorable(value, ()), MOST_FAULTS))):
         raise InvalidInput(*faults)
     return value
+
+
+# An unterminated string is one token too, so that no quotation mark is looked at twice.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]', re.DOTALL)
+
+
+def _has_too_many_tokens(body: bytes) -> bool:
+    """Whether it would cost more than any honest body: each value that does not fit is a fault to tell."""
+    if body.count(b",") + body.count(b"[") + body.count(b"{") <= MAX_TOKENS // 2:
+        return False
+    return next(islice(_TOKEN.finditer(body), MAX_TOKENS, None), None) is not None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Scope
 
-from eai.api.field_faults import told
+from eai.api.field_faults import MOST_FAULTS, told
 from eai.kernel.errors import EaiError
 from eai.platform.context import current_work
 from eai.platform.i18n import Language, messages, negotiate
@@ -66,7 +66,7 @@ def texts_of(error: EaiError, details: Mapping[str, Any]) -> dict[Language, str]
 def _details(error: EaiError, language: Language) -> dict[str, Any]:
     details: dict[str, Any] = dict(error.details)
     if isinstance(fields := details.get("fields"), list):
-        details["fields"] = told(fields, language)
+        details["fields"] = told(fields[:MOST_FAULTS], language)
     return details
 
 

@@ -41,9 +41,14 @@ def test_ordinary_json_is_read_as_it_was_written(value: Any) -> None:
         (b'{"a": 1e999}', "number_out_of_range"),
         (b'{"a": 9223372036854775808}', "number_out_of_range"),
         (b'{"a": ' + b"9" * 100_000 + b"}", "number_out_of_range"),
-        (b"[" * 100_000, "too_deep"),
-        (b'{"a":' * 100_000, "too_deep"),
+        (b"[" * 20_000, "too_deep"),
+        (b'{"a":' * 20_000, "too_deep"),
+        (b"[" * 100_000, "too_many_values"),
         (b"[" * 65 + b"]" * 65, "too_deep"),
+        (b"[" + b"1," * 60_000 + b"1]", "too_many_values"),
+        (b"[" + b"[]," * 60_000 + b"1]", "too_many_values"),
+        (b'["' + b'","' * 60_000 + b'"]', "too_many_values"),
+        (b"{" + b",".join(b'"%d":1' % n for n in range(60_000)) + b"}", "too_many_values"),
     ],
 )
 def test_json_with_two_meanings_or_a_cost_is_refused(body: bytes, reason: str) -> None:
@@ -59,6 +64,19 @@ def test_64_levels_are_read() -> None:
     assert value == 1
 
 
+def test_the_longest_list_of_ids_and_any_text_are_read() -> None:
+    ids = [f"00000000-0000-4000-8000-{number:012}" for number in range(10_000)]
+    assert parse_json(json.dumps({"members": ids}).encode())["members"] == ids
+    text = 'Commas, [brackets] and {braces}, "quoted" \\ too. ' * 20_000
+    assert parse_json(json.dumps({"content": text}).encode())["content"] == text
+
+
+@pytest.mark.parametrize("body", [b'"' + b"a" * 5_000_000, b'"\\' * 2_000_000, b'["' + b"," * 5_000_000])
+def test_a_string_without_an_end_is_looked_at_once(body: bytes) -> None:
+    with pytest.raises(MalformedJson):
+        parse_json(body)
+
+
 def test_a_wide_body_is_not_a_deep_one() -> None:
     assert len(parse_json(b"[" + b"[]," * 999 + b"[]]")) == 1000
 
@@ -71,6 +89,14 @@ def test_text_that_cannot_be_stored_is_refused_with_its_place() -> None:
         ("title", "string_nul"),
         ("readers.1", "string_surrogate"),
     ]
+
+
+def test_of_many_faults_some_are_told() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_json(b'["' + b'\\u0000","' * 10_000 + b'"]')
+    faults = caught.value.details["fields"]
+    assert isinstance(faults, list)
+    assert len(faults) == 50
 
 
 def test_escaped_pairs_are_whole_characters() -> None:
