@@ -25,7 +25,6 @@ from eai.identity.errors import (
 )
 from eai.identity.grants import key_clearance, key_scopes, require_clearance, require_scopes
 from eai.identity.issuing import Issuing
-from eai.identity.listing import next_key
 from eai.identity.models import ApiKey, Principal
 from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.identity.schemas import ApiKeyOut, ApiKeyWithSecret, NewApiKey, Rotation
@@ -33,6 +32,7 @@ from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput
 from eai.kernel.ids import ApiKeyId, PrincipalId
 from eai.kernel.paging import Page, PageRequest
+from eai.platform.listing import next_key
 from eai.tenants.repository import TenantRows
 
 

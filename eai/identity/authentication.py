@@ -8,6 +8,7 @@ from eai.access.classification import LEVELS, lowest
 from eai.access.scopes import Role, Scope, scopes_of
 from eai.access.subject import PrincipalKind, Subject
 from eai.identity.credentials import Credential, Peppers
+from eai.identity.repository import read_subject
 from eai.kernel.errors import Unauthenticated
 from eai.kernel.ids import ApiKeyId, GroupId, PrincipalId, TenantId
 from eai.platform.database import Database
@@ -30,10 +31,7 @@ class Authentication:
         revoked or past its time, and a suspended principal give the same answer by the same path.
         """
         parsed = Credential.parse(credential)
-        parameters = {"key_id": parsed.key_id, "macs": self._peppers.candidates(parsed)}
-        ((row,),) = await self._database.statement(
-            "SELECT eai.subject(%(key_id)s, %(macs)s)", parameters, is_repeatable=True
-        )
+        row = await read_subject(self._database, parsed.key_id, self._peppers.candidates(parsed))
         if row is None:
             raise Unauthenticated
         return subject_from_row(row)

@@ -10,13 +10,13 @@ from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.identity.errors import NameTaken, PrincipalUnknown
-from eai.identity.listing import next_key
 from eai.identity.models import Group
 from eai.identity.repository import GroupRows, Memberships, PrincipalRows
 from eai.identity.schemas import GroupDetail, GroupMembers, GroupOut, NewGroup
 from eai.kernel.canonical import Canonical
 from eai.kernel.ids import GroupId
 from eai.kernel.paging import Page, PageRequest
+from eai.platform.listing import next_key
 
 
 class Groups:

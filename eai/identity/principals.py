@@ -16,13 +16,13 @@ from eai.audit.service import Audit
 from eai.identity.duties import warn_of_conflicting_duties
 from eai.identity.errors import PrincipalUnknown, WouldLockOut
 from eai.identity.grants import require_clearance_change, require_role_change
-from eai.identity.listing import next_key
 from eai.identity.models import Principal
 from eai.identity.repository import GroupRows, Memberships, PrincipalRows
 from eai.identity.schemas import NewPrincipal, PrincipalOut, PrincipalPatch
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import PrincipalId, TenantId
 from eai.kernel.paging import Page, PageRequest
+from eai.platform.listing import next_key
 from eai.tenants.repository import TenantRows
 
 

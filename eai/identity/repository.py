@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 from uuid import UUID
 
 from sqlalchemy import (
@@ -27,11 +27,12 @@ from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql.elements import CollectionAggregate
 
 from eai.access.scopes import ROLE_SCOPES, Scope
-from eai.identity.listing import part
 from eai.identity.models import ApiKey, Group, GroupMember, Principal, RevisedRow
 from eai.kernel.errors import NotFound, PreconditionFailed
 from eai.kernel.ids import TenantId
 from eai.kernel.paging import PageRequest
+from eai.platform.database import Database
+from eai.platform.listing import part
 
 Found = TypeVar("Found", bound=RevisedRow)
 
@@ -226,6 +227,13 @@ class Memberships:
             .group_by(key)
         )
         return {found: tuple(sorted(values)) for found, values in await self._session.execute(statement)}
+
+
+async def read_subject(database: Database, key_id: str, macs: Sequence[bytes]) -> Mapping[str, Any] | None:
+    """Whom a credential stands for, before any tenant is bound; None when it opens nothing."""
+    statement = "SELECT eai.subject(%(key_id)s, %(macs)s)"
+    ((row,),) = await database.statement(statement, {"key_id": key_id, "macs": macs}, is_repeatable=True)
+    return cast("Mapping[str, Any] | None", row)
 
 
 def _existing(row: Found | None) -> Found:

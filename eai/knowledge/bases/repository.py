@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,6 +18,7 @@ from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.models import Chunk, Generation, KnowledgeBase, KnowledgeBaseEntry, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
 from eai.knowledge.visibility import visible_bases
+from eai.platform.listing import part
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,7 @@ class BaseRows:
         statement = select(KnowledgeBase).where(
             KnowledgeBase.tenant_id == self._tenant, visible_bases(subject)
         )
-        if page.after is not None:
-            created_at, found = page.after
-            after = (datetime.fromisoformat(created_at), UUID(found))
-            statement = statement.where(tuple_(KnowledgeBase.created_at, KnowledgeBase.id) > after)
-        ordered = statement.order_by(KnowledgeBase.created_at, KnowledgeBase.id)
-        return (await self._session.scalars(ordered.limit(page.limit + 1))).all()
+        return (await self._session.scalars(part(statement, KnowledgeBase, page))).all()
 
     async def sees(self, subject: Subject, alias: str) -> bool:
         """Whether `subject` sees a base of this alias."""

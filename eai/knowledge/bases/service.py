@@ -27,6 +27,7 @@ from eai.knowledge.errors import ClassificationExceeded
 from eai.knowledge.lexical import TYPICAL_LENGTH
 from eai.knowledge.models import KnowledgeBase
 from eai.knowledge.ports import ModelCatalogue, ModelFacts
+from eai.platform.listing import next_key
 
 
 class Bases:
@@ -76,9 +77,7 @@ class Bases:
         shown = found[: page.limit]
         entries = await rows.entries_by_base([row.id for row in shown])
         counts = await rows.counts([r.id for r in shown if base_rights(subject, entries[r.id]).can_manage])
-        has_more = len(found) > page.limit
-        last = (shown[-1].created_at.isoformat(), str(shown[-1].id)) if has_more else None
-        return Page([base_out(row, counts.get(row.id)) for row in shown], last)
+        return Page([base_out(row, counts.get(row.id)) for row in shown], next_key(found, page))
 
     async def update(
         self, session: AsyncSession, subject: Subject, reference: str, patch: BasePatch, revision: int | None

@@ -24,6 +24,7 @@ from eai.knowledge.documents.view_rows import DocumentFilter, ViewRows
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.visibility import visible_documents
 from eai.platform.jobs import Jobs
+from eai.platform.listing import next_key
 
 
 class Documents:
@@ -69,8 +70,7 @@ class Documents:
         chunks = await ChunkRows(session, base.tenant).count_serving(
             [view.document.id for view in shown], base.generation.id, _reader(subject, base)
         )
-        last = shown[-1].document if len(views) > page.limit else None
-        key = (last.created_at.isoformat(), str(last.id)) if last is not None else None
+        key = next_key([view.document for view in views], page)
         return Page([document_out(subject, base, view, chunks) for view in shown], key)
 
     async def versions(

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Select, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased, defer
 
@@ -13,6 +12,7 @@ from eai.kernel.ids import BaseId, DocumentId, TenantId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.documents.version_rows import newest_id
 from eai.knowledge.models import DocumentRetrievals, DocumentVersion, KnowledgeDocument
+from eai.platform.listing import part
 
 _Views = Select[KnowledgeDocument, DocumentVersion, DocumentVersion, int, datetime]
 
@@ -58,12 +58,7 @@ class ViewRows:
             statement = statement.where(KnowledgeDocument.title.icontains(wanted.q, autoescape=True))
         if wanted.external_id is not None:
             statement = statement.where(KnowledgeDocument.external_id == wanted.external_id)
-        key = tuple_(KnowledgeDocument.created_at, KnowledgeDocument.id)
-        if page.after is not None:
-            created_at, found = page.after
-            statement = statement.where(key > (datetime.fromisoformat(created_at), UUID(found)))
-        ordered = statement.order_by(KnowledgeDocument.created_at, KnowledgeDocument.id)
-        return await self._views(ordered.limit(page.limit + 1))
+        return await self._views(part(statement, KnowledgeDocument, page))
 
     def _select_views(self, status: str | None = None) -> _Views:
         serving, newest = _versions()

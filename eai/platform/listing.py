@@ -1,8 +1,8 @@
-"""Lists by age: the oldest first, ids break ties."""
+"""Lists by age, a page at a time: the oldest first, ids break ties."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Select, tuple_
@@ -11,10 +11,10 @@ from eai.kernel.errors import BadRequest
 from eai.kernel.paging import PageRequest
 from eai.platform.schema import TenantRow
 
-Found = TypeVar("Found", bound=TenantRow)
+Statement = TypeVar("Statement", bound=Select[*tuple[Any, ...]])
 
 
-def part(statement: Select[Found], model: type[Found], request: PageRequest) -> Select[Found]:
+def part(statement: Statement, model: type[TenantRow], request: PageRequest) -> Statement:
     """`statement` cut to the page that `request` wants, and one row more to tell whether more follow."""
     if request.after is not None:
         statement = statement.where(tuple_(model.created_at, model.id) > tuple_(*_key(request.after)))
