@@ -19,6 +19,7 @@ from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.schemas import ReceiptOut
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors
+from eai.knowledge.receipts.removal import PointRemoval
 from eai.knowledge.receipts.repository import ReceiptRows
 from eai.knowledge.receipts.service import receipt_out
 from eai.platform.database import Database
@@ -36,6 +37,7 @@ class BaseDeletions:
         self._database = database
         self._points = Points(vectors)
         self._jobs = jobs
+        self._removal = PointRemoval(database, self._points, jobs)
         self._audit = audit
 
     async def begin(
@@ -81,13 +83,7 @@ class BaseDeletions:
         Raises VectorStoreUnavailable, Fenced.
         """
         base = BaseId(UUID(run.parameters["base"]))
-        async with self._database.transaction(run.tenant) as session:
-            generations = await BaseRows(session, run.tenant).generations(base)
-        found = await self._points.count(generations)
-        async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run)
-            await ReceiptRows(session, run.tenant).expect(base, found)
-        await self._points.remove(generations)
+        generations = await self._removal.run(run, base)
         while await self._remove_chunks(run, base) or await self._remove_documents(run, base):
             pass
         await self._finish(run, base, generations)

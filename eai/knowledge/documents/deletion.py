@@ -16,7 +16,7 @@ from eai.audit.entries import SYSTEM, Resource
 from eai.audit.service import Audit
 from eai.kernel.errors import NotFound, Unavailable
 from eai.kernel.ids import BaseId, DocumentId, JobId, PrincipalId, TenantId, VersionId
-from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
+from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import apply_tallies, uncounted
 from eai.knowledge.chunks.repository import ChunkRows
@@ -26,6 +26,7 @@ from eai.knowledge.documents.schemas import ReceiptOut
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors, VectorStoreUnavailable
+from eai.knowledge.receipts.removal import PointRemoval
 from eai.knowledge.receipts.repository import ReceiptRows
 from eai.knowledge.receipts.service import receipt_out
 from eai.platform.database import Database
@@ -40,7 +41,7 @@ class Deletions:
 
     def __init__(self, database: Database, vectors: Vectors, jobs: Jobs, audit: Audit) -> None:
         self._database = database
-        self._points = Points(vectors)
+        self._removal = PointRemoval(database, Points(vectors), jobs)
         self._jobs = jobs
         self._audit = audit
 
@@ -80,17 +81,8 @@ class Deletions:
     async def run(self, run: JobRun) -> None:
         """Remove points, then rows; harmless to repeat. Raises VectorStoreUnavailable, Fenced."""
         base, document = BaseId(UUID(run.parameters["base"])), DocumentId(UUID(run.parameters["document"]))
-        generations = await self._generations(run, base)
-        found = await self._points.count(generations, document)
-        async with self._database.transaction(run.tenant) as session:
-            await ReceiptRows(session, run.tenant).expect(document, found)
-            await self._jobs.confirm(session, run)
-        await self._points.remove(generations, document)
+        await self._removal.run(run, base, document)
         await self._remove_rows(run, base, document)
-
-    async def _generations(self, run: JobRun, base: BaseId) -> list[StoredGeneration]:
-        async with self._database.transaction(run.tenant) as session:
-            return await BaseRows(session, run.tenant).generations(base)
 
     async def _remove_rows(self, run: JobRun, base: BaseId, document: DocumentId) -> None:
         async with self._database.transaction(run.tenant) as session:
