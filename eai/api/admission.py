@@ -61,13 +61,16 @@ class Admission:
         requirement.check(subject)
         return subject
 
-    async def present_counted(self, request: Request) -> None:
-        """`present`, and count the request for the tenant that the credential last belonged to.
+    async def greet(self, request: Request, requirement: Requirement) -> None:
+        """`admit`, but take a credential that was good in this process before at its word.
 
-        For operations that authenticate by themselves. Raises what `present` raises.
+        For operations that authenticate by themselves: whoever may be a stranger costs them no body.
+        Counts the request for the tenant that the credential last belonged to. Raises what `admit` raises.
         """
         subject = self._failures.last_subject(self.present(request))
-        if subject is not None:
+        if subject is None:
+            await self.admit(request, requirement)
+        else:
             await self._count(request, subject)
 
     def refused(self, request: Request) -> None:

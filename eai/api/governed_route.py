@@ -122,7 +122,7 @@ class Operation:
             await read.close()
 
     async def _deferred(self, request: Request, admission: Admission, requirement: Requirement) -> Response:
-        await admission.present_counted(request)
+        await admission.greet(request, requirement)
         try:
             response = await self._read_and_run(request)
         except Unauthenticated:
