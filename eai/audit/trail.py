@@ -1,7 +1,8 @@
 """What auditors read: entries with their details, checkpoints, the verdict on the chain, the export."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -68,21 +69,23 @@ class AuditTrail:
         stored = await CheckpointRows(session, tenant).between(after_seq, None, limit)
         return [_checkpoint(each) for each in stored]
 
-    async def verify(self, session: AsyncSession, tenant: TenantId) -> VerificationOut:
-        """Check the whole chain, page by page, against its checkpoints and those the anchor holds."""
-        rows, checkpoints = AuditRows(session, tenant), CheckpointRows(session, tenant)
+    async def verify(self, database: Database, tenant: TenantId) -> VerificationOut:
+        """Check the whole chain, page by page, against its checkpoints and those the anchor holds.
+
+        Each page is read in a transaction of its own; none is open while the anchor is asked.
+        """
         # In this order: whatever was anchored or signed before the head is read must lie within it.
         anchored = await _Anchored.open(self._anchor, tenant)
-        newest = await checkpoints.last()
-        head, last_seq = await rows.stated()
-        verification = Verification(tenant, TrustedKeys(await self._signing.records(session)))
-        while blocks := await rows.blocks(verification.head.seq, last_seq, PAGE):
-            upto = blocks[-1].seqs[-1]
-            await anchored.hand_over(verification, upto)
-            for stored in await checkpoints.between(verification.head.seq, upto, PAGE):
+        async with database.transaction(tenant) as session:
+            newest = await CheckpointRows(session, tenant).last()
+            head, last_seq = await AuditRows(session, tenant).stated()
+            verification = Verification(tenant, TrustedKeys(await self._signing.records(session)))
+        while page := await _page(database, tenant, verification.head.seq, last_seq):
+            await anchored.hand_over(verification, page.upto)
+            for stored in page.checkpoints:
                 claims = not anchored.is_reachable and stored.anchored_at is not None
                 verification.expect([stored.signed], anchored=claims)
-            verification.join(await asyncio.to_thread(scan, tenant, blocks))
+            verification.join(await asyncio.to_thread(scan, tenant, page.blocks))
             if verification.fault:
                 break
         await anchored.hand_over(verification, anchored.last_seq)
@@ -107,9 +110,10 @@ class AuditTrail:
         if start:
             yield start_line(start.start)
         done = start.seq if start else 0
-        while piece := await _piece(database, tenant, done, last_seq):
-            done, lines = piece
-            yield lines
+        while page := await _page(database, tenant, done, last_seq):
+            done = page.upto
+            signed = {each.seq: each.signed for each in page.checkpoints}
+            yield b"".join(line for block in page.blocks for line in _lines(block, signed))
         yield head_line(head)
 
     def _event(
@@ -152,6 +156,18 @@ class AuditTrail:
         if private.commitment.hex() != commitment:
             return "altered", None
         return "readable", orjson.loads(private.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Entries that follow each other, and the checkpoints that cover one of them."""
+
+    blocks: Sequence[Block]
+    checkpoints: Sequence[StoredCheckpoint]
+
+    @property
+    def upto(self) -> int:
+        return self.blocks[-1].seqs[-1]
 
 
 class _Anchored:
@@ -198,18 +214,14 @@ def _said(body: bytes) -> dict[str, Any]:
     return said
 
 
-async def _piece(
-    database: Database, tenant: TenantId, after_seq: int, last_seq: int
-) -> tuple[int, bytes] | None:
-    """The next entries of an export and the seq of the last of them; None when there are no more."""
+async def _page(database: Database, tenant: TenantId, after_seq: int, last_seq: int) -> _Page | None:
+    """The next entries up to `last_seq`; None when there are no more."""
     async with database.transaction(tenant) as session:
         blocks = await AuditRows(session, tenant).blocks(after_seq, last_seq, PAGE)
         if not blocks:
             return None
         upto = blocks[-1].seqs[-1]
-        stored = await CheckpointRows(session, tenant).between(after_seq, upto, PAGE)
-    signed = {each.seq: each.signed for each in stored}
-    return upto, b"".join(line for block in blocks for line in _lines(block, signed))
+        return _Page(blocks, await CheckpointRows(session, tenant).between(after_seq, upto, PAGE))
 
 
 def _lines(block: Block, signed: Mapping[int, SignedCheckpoint]) -> Iterator[bytes]:

@@ -29,7 +29,6 @@ AfterSeq = Annotated[int, Query(ge=0, lt=2**63, description="Begin after the ent
 @router.get("/audit/events")
 async def list_audit_events(
     caller: Auditor,
-    session: Transaction,
     services: Services,
     paging: PageQuery,
     after_seq: AfterSeq = 0,
@@ -38,9 +37,10 @@ async def list_audit_events(
     """Entries in their order, with personal details as far as their keys were not erased."""
     begin = _begin(paging, after_seq)
     limit = paging.request.limit
-    events = await services.audit_trail.events(
-        session, caller.tenant, after_seq=begin, action=action, limit=limit + 1
-    )
+    async with services.database.transaction(caller.tenant) as session:
+        events = await services.audit_trail.events(
+            session, caller.tenant, after_seq=begin, action=action, limit=limit + 1
+        )
     await _record(services, caller, AuditAction.AUDIT_READ, after_seq=begin, entries=len(events[:limit]))
     key = (str(events[limit - 1].seq),) if len(events) > limit else None
     return paging.answer(Page(events[:limit], key))
@@ -59,9 +59,9 @@ async def list_audit_checkpoints(
 
 
 @router.get("/audit/verify")
-async def verify_audit(caller: Auditor, session: Transaction, services: Services) -> VerificationOut:
+async def verify_audit(caller: Auditor, services: Services) -> VerificationOut:
     """Check every entry against the chain, the checkpoints and what the anchor holds."""
-    verdict = await services.audit_trail.verify(session, caller.tenant)
+    verdict = await services.audit_trail.verify(services.database, caller.tenant)
     await _record(services, caller, AuditAction.AUDIT_VERIFY, valid=verdict.valid, events=verdict.events)
     return verdict
 

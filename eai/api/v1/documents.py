@@ -64,13 +64,14 @@ async def get_document(
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def get_document_content(
-    request: Request, caller: Reader, services: Services, session: Transaction, base: str, document: str
+    request: Request, caller: Reader, services: Services, base: str, document: str
 ) -> ContentOut | Response:
     """The text of the version that answers: JSON, or bare text with `Accept: text/plain`.
 
     Parts that you may not read are spaces, so that the positions of citations stay true.
     """
-    content, evidence = await read_content(session, caller, base, document)
+    async with services.database.transaction(caller.tenant) as session:
+        content, evidence = await read_content(session, caller, base, document)
     await services.audit.flush(evidence)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(content.content)
@@ -86,11 +87,10 @@ async def list_document_versions(
 
 
 @router.get("/knowledge-bases/{base}/documents/{document}/chunks/{chunk}")
-async def get_chunk(
-    caller: Reader, services: Services, session: Transaction, base: str, document: str, chunk: str
-) -> ChunkOut:
+async def get_chunk(caller: Reader, services: Services, base: str, document: str, chunk: str) -> ChunkOut:
     """Open a citation: one passage of the version that answers, under the rights of a query."""
-    found, evidence = await read_chunk(session, caller, base, document, chunk)
+    async with services.database.transaction(caller.tenant) as session:
+        found, evidence = await read_chunk(session, caller, base, document, chunk)
     await services.audit.flush(evidence)
     return found
 

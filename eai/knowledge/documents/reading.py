@@ -26,7 +26,7 @@ async def read_chunk(
 ) -> tuple[ChunkOut, Evidence]:
     """A passage of the version that answers, and the event that says who read it.
 
-    Show it only once the evidence is flushed. Raises NotFound, PermissionMissing.
+    End the transaction, flush the evidence, and only then show it. Raises NotFound, PermissionMissing.
     """
     base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
     version = await _serving(session, base, row)
@@ -44,7 +44,7 @@ async def read_content(
 ) -> tuple[ContentOut, Evidence]:
     """The text of the version that answers, without what the caller may not read of it.
 
-    Show it only once the evidence is flushed. Raises NotFound, PermissionMissing.
+    End the transaction, flush the evidence, and only then show it. Raises NotFound, PermissionMissing.
     """
     base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
     version = await _serving(session, base, row)

@@ -1,5 +1,6 @@
 """The verdict on a chain in the database, and its export: what a superuser did is found, or not."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,12 +9,16 @@ import psycopg
 import pytest
 
 from eai.audit.chain import GENESIS, body_digest, link
+from eai.audit.checkpoint import SignedCheckpoint
+from eai.audit.details import Details
 from eai.audit.jobs import Checkpointing
 from eai.audit.offline import verify_export
 from eai.audit.repository import AuditRows
 from eai.audit.scan import Fault, Reason
+from eai.audit.signing import Signing
+from eai.audit.trail import AuditTrail
 from eai.audit.verification import Report
-from eai.integrations.anchor import read_anchor
+from eai.integrations.anchor import FileAnchor, read_anchor
 from eai.kernel.canonical import canonical
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
@@ -243,6 +248,30 @@ class TestExport:
                 assert await AuditRows(somebody_elses, signed.tenant).events(0, None, 1)
         await narrow.close()
         assert b"".join(seen).count(b"\n") == len((await signed.export()).splitlines())
+
+
+async def test_an_anchor_that_stalls_holds_no_connection(  # noqa: PLR0917 - all that a trail is made of
+    signed: Ledger,
+    database_urls: DatabaseUrls,
+    details: Details,
+    signing: Signing,
+    clock: MovableClock,
+    anchor_path: Path,
+) -> None:
+    narrow = Database(database_urls.app, pool_size=1, checkout_timeout_s=0.2)
+
+    class Asking(FileAnchor):
+        """Needs the only connection for as long as it is asked."""
+
+        async def history(self, tenant: TenantId) -> AsyncIterator[SignedCheckpoint]:
+            async for checkpoint in super().history(tenant):
+                async with narrow.transaction(tenant) as somebody_elses:
+                    assert await AuditRows(somebody_elses, tenant).events(0, None, 1)
+                yield checkpoint
+
+    report = await AuditTrail(details, signing, Asking(anchor_path), clock).verify(narrow, signed.tenant)
+    await narrow.close()
+    assert report == await signed.verify()
 
 
 async def test_checkpoints_are_listed_as_they_were_signed(signed: Ledger) -> None:
