@@ -10,6 +10,7 @@ from eai.platform.i18n import Language, field_messages
 
 MOST_FAULTS = 50
 _LONGEST_PART = 100
+_LONGEST_PATH = 500
 _PLACES = frozenset({"body", "query", "header"})
 
 
@@ -43,8 +44,8 @@ def _field(fault: Mapping[str, Any]) -> dict[str, str]:
 
 
 def dotted(path: Sequence[object]) -> str:
-    """`acl.0.principal`; over-long names, which can only be the caller's own, are cut."""
-    return ".".join(str(part)[:_LONGEST_PART] for part in path)
+    """`acl.0.principal`; over-long names and paths, which can only be the caller's own, are cut."""
+    return ".".join(str(part)[:_LONGEST_PART] for part in path)[:_LONGEST_PATH]
 
 
 def _words(fault: Mapping[str, str], language: Language) -> str:
@@ -56,7 +57,7 @@ def _words(fault: Mapping[str, str], language: Language) -> str:
 
 
 def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text[:_LONGEST_PATH].encode("utf-8", "replace").decode()
 
 
 # What the schema says, never what the caller sent.

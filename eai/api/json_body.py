@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from eai.api.errors import MalformedJson
-from eai.api.field_faults import MOST_FAULTS
+from eai.api.field_faults import MOST_FAULTS, dotted
 from eai.kernel.errors import InvalidInput
 
 MAX_DEPTH = 64
@@ -128,4 +128,4 @@ def _is_encodable(text: str) -> bool:
 
 
 def _fault(path: tuple[str, ...], code: str) -> dict[str, str]:
-    return {"path": ".".join(path), "code": code, "message": ""}
+    return {"path": dotted(path), "code": code, "message": ""}

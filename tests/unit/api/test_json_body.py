@@ -99,5 +99,14 @@ def test_of_many_faults_some_are_told() -> None:
     assert len(faults) == 50
 
 
+def test_a_long_name_is_not_repeated_for_each_fault_beneath_it() -> None:
+    deep = b'{"' + b"k" * 100_000 + b'":'
+    with pytest.raises(InvalidInput) as caught:
+        parse_json(deep * 30 + b'["' + b'\\u0000","' * 4_000 + b'"]' + b"}" * 30)
+    faults = caught.value.details["fields"]
+    assert isinstance(faults, list)
+    assert {fault["path"] for fault in faults} == {".".join(["k" * 100] * 5)[:500]}
+
+
 def test_escaped_pairs_are_whole_characters() -> None:
     assert parse_json(b'{"a": "\\ud83d\\ude00 \\u00e9"}') == {"a": "😀 é"}
