@@ -7,24 +7,22 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, true
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS, Classification
-from eai.access.scopes import Role, Scope
+from eai.access.classification import LEVELS
+from eai.access.scopes import Scope
 from eai.access.subject import PrincipalKind, Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.identity.credentials import Credential
 from eai.identity.errors import (
-    ClearanceExceeded,
     KeyNotLive,
     MintedByItsUser,
     PrincipalUnknown,
-    ScopeExceedsOwn,
     ScopeMissing,
     WouldLockOut,
 )
-from eai.identity.grants import key_clearance, key_scopes, require_clearance, require_scopes
 from eai.identity.issuing import Issuing
+from eai.identity.key_bounds import require_no_longer_life, require_within_own
 from eai.identity.models import ApiKey, Principal
 from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.identity.schemas import ApiKeyOut, ApiKeyWithSecret, NewApiKey, Rotation
@@ -54,11 +52,12 @@ class ApiKeys:
 
         The same id again by the same creator, soon after, is the same key with another secret; later
         it is SecretAlreadyShown. Raises ScopeMissing, MintedByItsUser, PrincipalUnknown,
-        ScopeExceedsOwn, ClearanceExceeded, and InvalidInput for an expiry in the past.
+        ScopeExceedsOwn, ClearanceExceeded, ExpiryExceeded, and InvalidInput for an expiry in the past.
         """
         rows = ApiKeyRows(session, subject.tenant)
         owner = await _owner(session, subject, new.principal_id)
-        await _require_within_own(rows, subject, owner, new.scopes, new.clearance)
+        await require_within_own(rows, subject, owner, new.scopes, new.clearance)
+        await require_no_longer_life(rows, subject, new.expires_at)
         if new.expires_at is not None and new.expires_at <= await rows.now():
             raise InvalidInput.field("expires_at", "datetime_future", "lies in the past")
         issued = await self._issuing.issue(
@@ -118,7 +117,8 @@ class ApiKeys:
             owner = await _owner(session, subject, row.principal_id)
             scopes = None if row.scopes is None else tuple(map(Scope, row.scopes))
             clearance = None if row.clearance is None else LEVELS[row.clearance]
-            await _require_within_own(rows, subject, owner, scopes, clearance)
+            await require_within_own(rows, subject, owner, scopes, clearance)
+            await require_no_longer_life(rows, subject, row.expires_at)
         if row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= await rows.now()):
             raise KeyNotLive
         grace = timedelta(seconds=rotation.grace_seconds)
@@ -185,30 +185,6 @@ async def _require_another_bootstrap_key(rows: ApiKeyRows, row: ApiKey) -> None:
     await TenantRows(rows.session, rows.tenant).hold()
     if not await rows.has_live_key(owner.id, Scope.TENANT_ADMIN, besides=row.id):
         raise WouldLockOut
-
-
-async def _require_within_own(
-    rows: ApiKeyRows,
-    subject: Subject,
-    owner: Principal,
-    scopes: tuple[Scope, ...] | None,
-    clearance: Classification | None,
-) -> None:
-    """Hold the key to its principal's rights and to the subject's, today and later.
-
-    A key that follows its principal live would outgrow a narrowed sibling that made it, so a narrowed
-    credential makes only narrowed keys for its own principal.
-    """
-    opened = key_scopes(map(Role, owner.roles), scopes)
-    require_scopes(subject, opened)
-    require_clearance(subject, key_clearance(LEVELS[owner.clearance], clearance))
-    if owner.id != subject.principal or (scopes is not None and clearance is not None):
-        return
-    parent = await rows.get(subject.api_key)
-    if scopes is None and parent.scopes is not None:
-        raise ScopeExceedsOwn(scopes=sorted(opened))
-    if clearance is None and parent.clearance is not None:
-        raise ClearanceExceeded(clearance=subject.clearance.value)
 
 
 def _visible(subject: Subject) -> ColumnElement[bool]:

@@ -40,6 +40,12 @@ class ClearanceExceeded(Forbidden):
     code = "clearance_exceeded"
 
 
+class ExpiryExceeded(Forbidden):
+    """It would open longer than the credential which asks, whose end `expires_at` tells."""
+
+    code = "expiry_exceeds_own"
+
+
 class ScopeMissing(Forbidden):
     """The credential lacks a scope of the operation; `scopes` names what would open it."""
 

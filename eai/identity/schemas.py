@@ -103,7 +103,10 @@ class GroupDetail(GroupOut):
 
 
 class NewApiKey(Schema):
-    """A key to be made. Without `scopes` and `clearance` it follows its principal's, live."""
+    """A key to be made. Without `scopes` and `clearance` it follows its principal's, live.
+
+    Without `expires_at` it has no end. A key that has one makes only keys that end with it or before.
+    """
 
     principal_id: UUID
     name: Name | None = None

@@ -30,7 +30,8 @@ async def create_api_key(
 
     Users make their own; administrators (`tenant:admin`) make those of services and agents, and the
     bootstrap administrator anybody's. 403 `scope_exceeds_own` or `clearance_exceeded` for a key that
-    would open more than the credential which asks, or than its own principal.
+    would open more than the credential which asks, or than its own principal; `expiry_exceeds_own` for
+    one that would outlive that credential.
     """
     return await services.api_keys.create(session, caller, ApiKeyId(new_id), new)
 

@@ -11,6 +11,7 @@ from eai.access.scopes import Role, Scope
 from eai.access.subject import PrincipalKind
 from eai.identity.errors import (
     ClearanceExceeded,
+    ExpiryExceeded,
     KeyNotLive,
     MintedByItsUser,
     PrincipalUnknown,
@@ -99,6 +100,22 @@ async def test_a_narrowed_key_makes_no_key_that_would_outgrow_it(identity: Ident
         await identity.key(narrow, clearance=Classification.INTERNAL)
     with pytest.raises(ClearanceExceeded):
         await identity.key(narrow, scopes=everything)
+
+
+async def test_no_key_outlives_the_one_that_made_it(identity: Identity, admin: Person) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    service = await identity.person(admin, Role.INGESTOR, kind=PrincipalKind.SERVICE)
+    passing = await identity.narrowed(admin, expires_at=soon)
+    for principal in (admin.subject.principal, service.subject.principal):
+        for expires_at in (None, soon + timedelta(seconds=1)):
+            with pytest.raises(ExpiryExceeded) as refused:
+                await identity.key(passing, principal_id=principal, expires_at=expires_at)
+            assert refused.value.details == {"expires_at": soon.isoformat()}
+        assert (await identity.key(passing, principal_id=principal, expires_at=soon)).expires_at == soon
+    for longer in (admin.subject.api_key, service.subject.api_key):
+        with pytest.raises(ExpiryExceeded):
+            await _rotate(identity, passing, longer)
+    assert (await _rotate(identity, passing, passing.subject.api_key)).expires_at == soon
 
 
 async def test_rotating_a_wider_sibling_is_minting(identity: Identity, admin: Person) -> None:

@@ -1,0 +1,45 @@
+"""What a key may be at most, measured against the credential that asks for it."""
+
+from datetime import datetime
+
+from eai.access.classification import LEVELS, Classification
+from eai.access.scopes import Role, Scope
+from eai.access.subject import Subject
+from eai.identity.errors import ClearanceExceeded, ExpiryExceeded, ScopeExceedsOwn
+from eai.identity.grants import key_clearance, key_scopes, require_clearance, require_scopes
+from eai.identity.models import Principal
+from eai.identity.repository import ApiKeyRows
+
+
+async def require_within_own(
+    rows: ApiKeyRows,
+    subject: Subject,
+    owner: Principal,
+    scopes: tuple[Scope, ...] | None,
+    clearance: Classification | None,
+) -> None:
+    """Hold the key to its principal's rights and to the subject's, today and later.
+
+    A key that follows its principal live would outgrow a narrowed sibling that made it, so a narrowed
+    credential makes only narrowed keys for its own principal.
+    """
+    opened = key_scopes(map(Role, owner.roles), scopes)
+    require_scopes(subject, opened)
+    require_clearance(subject, key_clearance(LEVELS[owner.clearance], clearance))
+    if owner.id != subject.principal or (scopes is not None and clearance is not None):
+        return
+    parent = await rows.get(subject.api_key)
+    if scopes is None and parent.scopes is not None:
+        raise ScopeExceedsOwn(scopes=sorted(opened))
+    if clearance is None and parent.clearance is not None:
+        raise ClearanceExceeded(clearance=subject.clearance.value)
+
+
+async def require_no_longer_life(rows: ApiKeyRows, subject: Subject, expires_at: datetime | None) -> None:
+    """Raise ExpiryExceeded for a key, whosever it is, that lives past the end of the one which asks.
+
+    An absent expiry is not filled in: whoever asks for a key without end should not find it dead one day.
+    """
+    end = (await rows.get(subject.api_key)).expires_at
+    if end is not None and (expires_at is None or expires_at > end):
+        raise ExpiryExceeded(expires_at=end.isoformat())
