@@ -72,19 +72,22 @@ class Worker:
                 sweeps.cancel()
 
     async def run_one(self, tenant: TenantId, job: JobId) -> None:
-        """Claim and run one job here and now; does nothing when it is not to be had."""
+        """Claim and run one job here and now; does nothing when it is not to be had.
+
+        A run that lost its job to another worker is cancelled. What else goes wrong comes in a group.
+        """
         async with self._database.transaction(tenant) as session:
             run = await self._jobs.claim(session, tenant, job)
         if run is None:
             return
         enter_work(WorkContext())
-        beating = asyncio.create_task(self._keep_lease(run))
         try:
-            await self._settle(run, self._handlers[run.name])
-        except Fenced:
+            async with asyncio.TaskGroup() as group:
+                beating = group.create_task(self._keep_lease(run))
+                await self._settle(run, self._handlers[run.name])
+                beating.cancel()
+        except* Fenced:
             log.info("job.fenced", tenant=str(tenant), job=str(job), attempt=run.attempt)
-        finally:
-            beating.cancel()
 
     def _task(self, name: str) -> Callable[[str, str], Awaitable[None]]:
         async def task(tenant: str, job: str) -> None:
@@ -126,6 +129,7 @@ class Worker:
             await self._jobs.hand_back(session, run, after_s=after_s, counts_as_failure=counts_as_failure)
 
     async def _keep_lease(self, run: JobRun) -> None:
+        """Extend the lease for as long as the run lasts. Raises Fenced, which ends the run too."""
         while True:
             await asyncio.sleep(LEASE_S / 3)
             with suppress(Unavailable):

@@ -92,6 +92,43 @@ async def test_a_job_that_runs_when_its_worker_stops_is_handed_back_uncounted(
     assert (again.attempt, again.failures) == (2, 1)
 
 
+async def test_a_run_whose_job_another_worker_took_over_ends(
+    database: Database, jobs: Jobs, tenant: TenantId
+) -> None:
+    is_running, is_taken_over, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Hurried(Worker):
+        """Shows that it lives once the job is another's, and not only after ten seconds."""
+
+        async def _keep_lease(self, run: JobRun) -> None:
+            await is_taken_over.wait()
+            async with database.transaction(tenant) as session:
+                await jobs.confirm(session, run)
+
+    async def run(run: JobRun) -> None:
+        is_running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    job = JobId(uuid4())
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, job, NAME, {})
+    worker = Hurried(database, jobs, {NAME: JobHandler(run, try_later(database, jobs))})
+    working = asyncio.create_task(worker.run_one(tenant, job))
+    await is_running.wait()
+    async with database.transaction(tenant) as session:
+        await session.execute(text("UPDATE eai.jobs SET attempt = attempt + 1 WHERE id = :job"), {"job": job})
+    is_taken_over.set()
+    done, _ = await asyncio.wait([working], timeout=5)
+    working.cancel()
+    assert done == {working}
+    assert working.exception() is None
+    assert ended.is_set()
+    assert await _row(database, tenant, job) == ("running", None)
+
+
 async def test_a_worker_whose_sweeps_fail_fails_too(database: Database, jobs: Jobs) -> None:
     class Unswept(Worker):
         async def sweep(self) -> None:
