@@ -72,7 +72,8 @@ async def rotate_api_key(
     """Give a key a fresh secret, in this answer only; the old one opens for `grace_seconds` more.
 
     The grace is a day unless said otherwise, 0 ends the old secret now. A key may always rotate
-    itself; for any other the rules of making one hold. 409 `key_not_live` for a key that is over.
+    itself; for any other the rules of making one hold. 409 `key_not_live` for a key that is over,
+    `secret_already_shown` for a request repeated after more than ten minutes.
     """
     return await services.api_keys.rotate(
         session, caller, ApiKeyId(key), rotation, rotation_id=new_id, revision=tags.expected
