@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
 import psycopg
-from sqlalchemy import make_url
 
 from benchmarks.evidence import TENANTS, model_event, query_evidence
 from benchmarks.report import machine, publish, table, wanted
@@ -28,6 +27,7 @@ from eai.audit.read_log import MAX_PORTIONS
 from eai.audit.service import Audit
 from eai.kernel.clock import SystemClock
 from eai.kernel.ids import TenantId
+from eai.platform.conninfo import libpq_conninfo
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.keys import Keyring, MasterKey
@@ -152,9 +152,8 @@ async def durable(arguments: argparse.Namespace) -> dict[str, list[float]]:
             _prepare(postgres.admin_url)
             database = Database(postgres.app_url)
             await database.open()
-            url = make_url(postgres.app_url).set(drivername="postgresql")
-            bare_url = url.render_as_string(hide_password=False)
-            async with await psycopg.AsyncConnection.connect(bare_url, autocommit=True) as connection:
+            conninfo = libpq_conninfo(postgres.app_url)
+            async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
                 product, bare = Product(database), BareLog(connection)
                 ways: dict[str, Flush] = {
                     _BARE: bare.event,

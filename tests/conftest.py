@@ -23,6 +23,7 @@ from sqlalchemy import make_url, text
 
 from eai.integrations.postgres import EmbeddedPostgres
 from eai.kernel.ids import TenantId
+from eai.platform.conninfo import libpq_conninfo
 from eai.platform.database import Database
 from eai.platform.migrate import migrate
 
@@ -146,7 +147,7 @@ async def _start(server: EmbeddedPostgres) -> None:
 
 
 def _execute(url: str, statement: sql.SQL, *names: str) -> None:
-    with psycopg.connect(_at(url, "postgres"), autocommit=True) as connection:
+    with psycopg.connect(libpq_conninfo(_at(url, "postgres")), autocommit=True) as connection:
         connection.execute(statement.format(*map(sql.Identifier, names)))
 
 

@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_asyn
 
 from eai.kernel.errors import Unavailable
 from eai.kernel.ids import TenantId
+from eai.platform.conninfo import libpq_conninfo
 
 BIND_TENANT = text("SELECT set_config('app.tenant_id', :tenant, true)")
 
@@ -50,7 +51,7 @@ class Database:
     ) -> None:
         # A host that swallows packets would otherwise hold every request for two minutes.
         bounded = make_url(url).set(query={"connect_timeout": str(connect_timeout_s), **make_url(url).query})
-        self._conninfo = bounded.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._conninfo = libpq_conninfo(bounded)
         self._engine = create_async_engine(
             bounded.set(drivername="postgresql+psycopg"),
             pool_size=pool_size,

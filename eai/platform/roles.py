@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
+from eai.platform.conninfo import libpq_conninfo
 from eai.platform.database import Database
 
 OWNER, APP, AUTH, AUDIT, SWEEPER = "eai_owner", "eai_app", "eai_auth", "eai_audit", "eai_sweeper"
@@ -31,8 +32,7 @@ async def create_roles(admin_url: str, app_url: str) -> None:
     if app.username != APP:
         message = f"EAI_DATABASE_URL must connect as {APP}, not as {app.username}"
         raise UnsafeRole(message)
-    conninfo = make_url(admin_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    async with await psycopg.AsyncConnection.connect(conninfo) as connection:
+    async with await psycopg.AsyncConnection.connect(libpq_conninfo(admin_url)) as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('eai.roles'))")
         for role in (OWNER, APP, *STEP_ROLES):
             await _create_role(connection, role)

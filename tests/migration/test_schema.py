@@ -14,6 +14,7 @@ import eai.audit.models
 import eai.identity.models
 import eai.knowledge.models
 import eai.tenants.models
+from eai.platform.conninfo import libpq_conninfo
 from eai.platform.migrate import migrate
 from eai.platform.schema import Row
 from tests.conftest import DatabaseUrls
@@ -166,7 +167,7 @@ async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: D
         for url in (database_urls.admin, database_urls.app)
     ]
     await asyncio.gather(*(migrate(*urls) for _ in range(3)))
-    with psycopg.connect(urls[0]) as fresh:
+    with psycopg.connect(libpq_conninfo(urls[0])) as fresh:
         assert len(tables(fresh)) > 20
     with psycopg.connect(database_urls.admin, autocommit=True) as admin:
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -16,6 +16,7 @@ from eai.integrations.home import HomeFolder
 from eai.integrations.postgres import leftovers
 from eai.integrations.postgres.cluster import ADMIN, APP, DATABASE, Cluster, PostgresFailed
 from eai.integrations.processes import tether, until
+from eai.platform.conninfo import libpq_conninfo
 
 _POLL_S = 0.02
 _START_S = 60.0
@@ -145,8 +146,8 @@ class EmbeddedPostgres:
                 await connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
     async def _connect(self) -> psycopg.AsyncConnection:
-        url = self._cluster.url(ADMIN, "postgres")
-        return await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=5)
+        conninfo = libpq_conninfo(self._cluster.url(ADMIN, "postgres"))
+        return await psycopg.AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=5)
 
     def _last_log_lines(self) -> str:
         return "\n".join(self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:])

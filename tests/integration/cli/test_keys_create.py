@@ -16,6 +16,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
+from eai.platform.conninfo import libpq_conninfo
 from tests.conftest import TEMPLATE
 
 Run = tuple[int, str, str]
@@ -26,7 +27,7 @@ def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
     """A production environment over a migrated database that has no tenant yet."""
     admin, app = (make_url(url) for url in os.environ["EAI_TEST_POSTGRES"].split())
     name = f"eai_{uuid4().hex[:12]}"
-    server = admin.set(drivername="postgresql", database="postgres").render_as_string(hide_password=False)
+    server = libpq_conninfo(admin.set(database="postgres"))
     create, drop = "CREATE DATABASE {} TEMPLATE {}", "DROP DATABASE {} WITH (FORCE)"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL(create).format(sql.Identifier(name), sql.Identifier(TEMPLATE)))

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -18,6 +19,9 @@ from eai.integrations.home import HomeFolder, HomeInUse, HomeUnusable
 from eai.integrations.postgres import EmbeddedPostgres, PostgresFailed, binaries, leftovers
 from eai.integrations.postgres.account import ServerAccount, server_account
 from eai.integrations.processes import until
+from eai.kernel.ids import TenantId
+from eai.platform.database import Database
+from eai.platform.migrate import migrate
 
 as_root_only = pytest.mark.skipif(os.geteuid() != 0, reason="about what root must do")
 
@@ -71,6 +75,21 @@ async def test_the_server_is_set_up_to_keep_what_it_acknowledged(server: Embedde
     assert [(await query(server, f"SHOW {name}"))[0][0] for name in names] == [
         "on", "on", "on", "off", "UTC", "UTF8",
     ]  # fmt: skip
+
+
+async def test_every_way_in_reaches_a_home_whose_path_holds_odd_characters(home: Path) -> None:
+    server = EmbeddedPostgres(home.with_name("h x+é%"))
+    await server.start()
+    database = Database(server.app_url)
+    try:
+        await migrate(server.admin_url, server.app_url)
+        await database.open()
+        await database.check()
+        async with database.transaction(TenantId(uuid4())):
+            pass
+    finally:
+        await database.close()
+        await server.stop()
 
 
 async def test_a_wrong_password_is_refused(server: EmbeddedPostgres) -> None:
