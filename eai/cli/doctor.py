@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import stat
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -10,12 +11,13 @@ from pathlib import Path
 
 import psycopg
 import typer
-from sqlalchemy import make_url
 
-from eai.cli.home_settings import read_settings
+from eai.cli.home_settings import settings_to_examine
 from eai.integrations.home import HomeFolder
+from eai.platform.conninfo import libpq_conninfo
 from eai.platform.settings import Settings, SettingsError
 
+_DATABASE_FIRST = "the database must answer first"
 _ANSWER_WITHIN_S = 5
 _OLDEST_POSTGRES = 15
 
@@ -35,6 +37,8 @@ Check = Callable[[Settings], Awaitable[Finding]]
 
 def run(environ: Mapping[str, str], home: Path | None, *, as_json: bool) -> int:
     """Print the findings; the exit code is 1 when one of them is not ok."""
+    # What a pool says of each try is said once, by the finding.
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
     findings = asyncio.run(examine(environ, home))
     is_well = all(finding.ok for finding in findings)
     if as_json:
@@ -54,9 +58,10 @@ def _lines(findings: list[Finding]) -> Iterator[str]:
 async def examine(environ: Mapping[str, str], home: Path | None) -> list[Finding]:
     """All findings, in the order of what depends on what."""
     try:
-        settings = read_settings(environ, home=home)
+        settings = settings_to_examine(environ, home=home)
     except SettingsError as error:
-        return [Finding("settings", ok=False, says=problem, mend=_SETTINGS) for problem in error.problems]
+        mend = _SETTINGS if environ.get("EAI_ENV") or home else f"{_SETTINGS}; {_DEVELOPMENT}"
+        return [Finding("settings", ok=False, says=problem, mend=mend) for problem in error.problems]
     return [
         Finding("settings", ok=True, says=f"{settings.environment} environment, home {settings.home}"),
         *[await check(settings) for check in CHECKS],
@@ -64,6 +69,7 @@ async def examine(environ: Mapping[str, str], home: Path | None) -> list[Finding
 
 
 _SETTINGS = "mend the variable; every one is described in docs/reference/settings.md"
+_DEVELOPMENT = "this was judged as production: of what `eai up` runs, name the home, `eai doctor --home DIR`"
 
 
 async def home_is_private(settings: Settings) -> Finding:
@@ -120,7 +126,7 @@ async def role_is_bound(settings: Settings) -> Finding:
         mend = "connect as eai_app, the role that `eai migrate` creates"
         return Finding("database role", ok=False, says=str(error), mend=mend)
     except Unavailable:
-        return Finding("database role", ok=False, says="not known", mend="the database must answer first")
+        return Finding("database role", ok=False, says="not known", mend=_DATABASE_FIRST)
     finally:
         await database.close()
     return Finding("database role", ok=True, says="owns nothing and is bound by row level security")
@@ -140,6 +146,8 @@ async def schema_is_current(settings: Settings) -> Finding:
             row = await cursor.fetchone()
     except psycopg.errors.InsufficientPrivilege:
         return Finding("schema", ok=True, says="not looked at: that needs EAI_DATABASE_ADMIN_URL")
+    except psycopg.OperationalError:
+        return Finding("schema", ok=False, says="not known", mend=_DATABASE_FIRST)
     except psycopg.Error as error:
         return Finding("schema", ok=False, says=str(error).strip().splitlines()[0], mend=mend)
     present, newest = row and row[0], newest_revision()
@@ -231,8 +239,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 async def _connect(url: str) -> psycopg.AsyncConnection:
-    conninfo = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-    return await psycopg.AsyncConnection.connect(conninfo, connect_timeout=_ANSWER_WITHIN_S)
+    return await psycopg.AsyncConnection.connect(libpq_conninfo(url), connect_timeout=_ANSWER_WITHIN_S)
 
 
 def _nothing_runs(settings: Settings, name: str) -> Finding:

@@ -4,6 +4,7 @@ import json
 import secrets
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from eai.integrations.home import HomeFolder, HomeUnusable, write_private
@@ -26,6 +27,22 @@ def read_settings(environ: Mapping[str, str], *, home: Path | None = None) -> Se
         return load_settings(own, default_environment=default)
     folder = load_settings(own, default_environment=default).home
     return load_settings(merged(own, arranged(folder)), default_environment=default)
+
+
+def settings_to_examine(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
+    """The settings that `eai doctor` judges. Raises SettingsError.
+
+    As `read_settings`, but where neither a home nor a kind of environment nor a database is named, the
+    home is looked into, and counts as one for development when `eai up` ran there. Nothing but looking
+    is done with these, so production still takes nothing from a home.
+    """
+    database = ("EAI_DATABASE_URL", "EAI_DATABASE_URL_FILE")
+    if home is None and not any(environ.get(name) for name in ("EAI_ENV", *database)):
+        places = {name: value for name, value in environ.items() if name in {"EAI_HOME", "HOME"}}
+        folder = load_settings(places, default_environment=Environment.DEV).home
+        with suppress(PermissionError):
+            home = folder if arranged(folder) else None
+    return read_settings(environ, home=home)
 
 
 def merged(environ: Mapping[str, str], fallback: Mapping[str, str]) -> dict[str, str]:

@@ -29,6 +29,14 @@ async def test_every_fault_of_the_settings_is_a_finding(home: HomeFolder) -> Non
     assert "docs/reference/settings.md" in str(findings[0].mend)
 
 
+async def test_where_nothing_says_that_this_is_for_development_the_way_to_say_it_is_named(
+    home: HomeFolder,
+) -> None:
+    findings = await examine({"EAI_HOME": str(home.path)}, None)
+    assert "EAI_DATABASE_URL is required in production" in findings[0].says
+    assert str(findings[0].mend).endswith("name the home, `eai doctor --home DIR`")
+
+
 async def test_without_anything_running_each_dependency_says_how_to_get_it(home: HomeFolder) -> None:
     findings = await found(home)
     wrong = {name: finding.mend for name, finding in findings.items() if not finding.ok}
@@ -48,7 +56,7 @@ async def test_a_database_that_refuses_is_shown_with_its_own_words_and_without_i
     findings = await found(home, EAI_DATABASE_URL=NOTHING_LISTENS, EAI_MASTER_KEY=MASTER_KEY)
     assert "Connection refused" in findings["database"].says
     assert findings["database role"].mend == "the database must answer first"
-    assert findings["schema"].ok is False
+    assert (findings["schema"].ok, findings["schema"].mend) == (False, "the database must answer first")
     assert not any("pw" in f"{finding.says} {finding.mend}" for finding in findings.values())
 
 

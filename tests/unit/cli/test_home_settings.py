@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eai.cli.home_settings import arrange, arranged, master_key, merged, read_settings
+from eai.cli.home_settings import arrange, arranged, master_key, merged, read_settings, settings_to_examine
 from eai.integrations.home import HomeFolder, HomeUnusable
 from eai.platform.keys import MasterKey
 from eai.platform.settings import Environment, SettingsError
@@ -71,3 +71,20 @@ def test_a_lost_master_key_is_never_replaced_beside_a_database(home: HomeFolder)
     home.postgres.mkdir()
     with pytest.raises(HomeUnusable, match="cannot be read without it"):
         master_key(home)
+
+
+def test_what_is_only_examined_may_be_a_home_for_development_that_nobody_named(home: HomeFolder) -> None:
+    arrange(home, {"EAI_ENV": "dev"}, {"EAI_DATABASE_URL": URL, "EAI_MASTER_KEY": "key"})
+    for environ in ({"EAI_HOME": str(home.path)}, {"HOME": str(home.path.parent)}):
+        if "HOME" in environ:
+            (home.path.parent / ".eai").symlink_to(home.path)
+        settings = settings_to_examine(environ)
+        assert settings.environment is Environment.DEV
+        assert settings.database.url is not None
+
+
+@pytest.mark.parametrize("named", [{"EAI_ENV": "production"}, {"EAI_DATABASE_URL": URL}])
+def test_what_is_named_as_production_is_examined_as_such(home: HomeFolder, named: dict[str, str]) -> None:
+    arrange(home, {"EAI_ENV": "dev"}, {"EAI_DATABASE_URL": URL, "EAI_MASTER_KEY": "key"})
+    with pytest.raises(SettingsError, match=r"EAI_MASTER_KEY .* is required in production"):
+        settings_to_examine({"EAI_HOME": str(home.path), **named})
