@@ -1,7 +1,7 @@
 """The composition root: settings become adapters, adapters become services. Nothing else builds any."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -37,10 +37,10 @@ from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.ports import Vectors
-from eai.platform.database import Database
+from eai.platform.database import Database, DatabaseUnavailable
 from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring, MasterKey
-from eai.platform.roles import verify_role
+from eai.platform.roles import UnsafeRole, verify_role
 from eai.platform.settings import Environment, Settings
 from eai.platform.worker import JobHandler
 from eai.retrieval.repository import QueryRows
@@ -51,6 +51,10 @@ from eai.tenants.settings import TenantSettings
 log = structlog.get_logger(__name__)
 
 Models = Mapping[str, RegisteredModel]
+
+
+class NotStarted(Exception):
+    """A process cannot begin its work; the text is for whoever started it."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,22 @@ async def build(
     finally:
         await store.close()
         await database.close()
+
+
+@asynccontextmanager
+async def start(settings: Settings) -> AsyncIterator[Platform]:
+    """`build` for a process of its own. Raises NotStarted where settings or surroundings do not allow it."""
+    async with AsyncExitStack() as stack:
+        try:
+            platform = await stack.enter_async_context(build(settings))
+        except DatabaseUnavailable as error:
+            raise NotStarted(
+                "PostgreSQL cannot be reached under EAI_DATABASE_URL, or refuses its password or database; "
+                "`eai doctor` shows its own words"
+            ) from error
+        except (UnsafeRole, ValueError) as error:
+            raise NotStarted(str(error)) from error
+        yield platform
 
 
 async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:
@@ -232,6 +252,7 @@ def _log_choices(settings: Settings, platform: Platform) -> None:
 def _required(secret: object) -> str:
     value = getattr(secret, "get_secret_value", lambda: None)()
     if value is None:
-        message = "settings lack a value that `eai up` makes and production requires"
-        raise RuntimeError(message)
+        raise NotStarted(
+            "EAI_DATABASE_URL and EAI_MASTER_KEY are needed here; only `eai up` makes them itself"
+        )
     return str(value)

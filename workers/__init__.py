@@ -2,14 +2,15 @@
 
 import asyncio
 import signal
+import sys
 
 import structlog
 from prometheus_client import start_http_server
 
-from eai.bootstrap import Platform, build, job_handlers, maintain, warm_up
+from eai.bootstrap import NotStarted, Platform, job_handlers, maintain, start, warm_up
 from eai.kernel.errors import Unavailable
 from eai.platform.logging import configure_logging
-from eai.platform.settings import Settings, load_settings, process_environ
+from eai.platform.settings import Settings, SettingsError, load_settings, process_environ
 from eai.platform.telemetry import configure_tracing
 from eai.platform.worker import Worker
 
@@ -19,21 +20,36 @@ log = structlog.get_logger(__name__)
 
 
 def main() -> None:
-    """Work until SIGTERM or SIGINT; what is running then is finished or handed back."""
+    """Work until SIGTERM or SIGINT; what is running then is finished or handed back.
+
+    Exits with 1 and a sentence when it cannot begin.
+    """
     environ = process_environ()
-    settings = load_settings(environ)
+    try:
+        settings = load_settings(environ)
+    except SettingsError as error:
+        sys.exit(f"eai: {error}")
     configure_logging(show_messages=not settings.is_production)
     stop_tracing = configure_tracing(environ, "eai-worker")
     if settings.worker.metrics_port is not None:
-        start_http_server(settings.worker.metrics_port, settings.worker.metrics_host)
+        _serve_metrics(settings.worker.metrics_port, settings.worker.metrics_host)
     try:
         asyncio.run(_main(settings))
+    except NotStarted as error:
+        sys.exit(f"eai: {error}")
     finally:
         stop_tracing()
 
 
+def _serve_metrics(port: int, host: str) -> None:
+    try:
+        start_http_server(port, host)
+    except OSError as error:
+        sys.exit(f"eai: {host}:{port} of EAI_WORKER_METRICS_PORT cannot be had: {error.strerror}")
+
+
 async def _main(settings: Settings) -> None:
-    async with build(settings) as platform:
+    async with start(settings) as platform:
         # Beside the first jobs: those that need no model do not wait for it.
         warming = asyncio.create_task(warm_up(platform))
         worker = Worker(platform.database, platform.jobs, job_handlers(platform))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from eai import __version__
 from eai.cli import audit
 from eai.cli.terminal import fail
 from eai.platform.settings import Environment, SettingsError, process_environ
@@ -20,8 +21,19 @@ Home = Annotated[Path | None, typer.Option(help="Folder with everything of this 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"eai {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def eai() -> None:
+def eai(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_tell_version, help="Print the version and exit."),
+    ] = False,
+) -> None:
     """Governed retrieval-augmented generation: decide, prove and record who may see what."""
 
 
@@ -67,6 +79,7 @@ def serve(
     descriptor: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run one API process, the production way."""
+    from eai.bootstrap import NotStarted  # noqa: PLC0415
     from eai.cli.home_settings import read_settings  # noqa: PLC0415
     from eai.cli.serve import listen  # noqa: PLC0415
     from eai.cli.serve import serve as run  # noqa: PLC0415
@@ -78,7 +91,10 @@ def serve(
         fail(str(error))
     except OSError as error:
         fail(f"{host}:{port} cannot be had: {error.strerror}")
-    run(settings, listener, trusted_proxies=trusted_proxies)
+    try:
+        run(settings, listener, trusted_proxies=trusted_proxies)
+    except NotStarted as error:
+        fail(str(error))
 
 
 @app.command()

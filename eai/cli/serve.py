@@ -10,7 +10,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from eai.api.app import create_app
 from eai.api.server import server_config
-from eai.bootstrap import build, warm_up
+from eai.bootstrap import start, warm_up
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Settings, process_environ
 from eai.platform.telemetry import configure_tracing
@@ -22,6 +22,7 @@ def serve(settings: Settings, listener: socket.socket, *, trusted_proxies: str |
     """Answer on `listener` until SIGTERM or SIGINT; requests under way are finished first.
 
     `trusted_proxies` lists addresses whose X-Forwarded-For is believed; without it nobody's is.
+    Raises NotStarted.
     """
     configure_logging(show_messages=not settings.is_production)
     stop_tracing = configure_tracing(process_environ(), "eai-api")
@@ -33,7 +34,7 @@ def serve(settings: Settings, listener: socket.socket, *, trusted_proxies: str |
 
 
 async def _serve(settings: Settings, listener: socket.socket, trusted_proxies: str | None) -> None:
-    async with build(settings) as platform:
+    async with start(settings) as platform:
         config = server_config(
             create_app(platform),
             access_log=False,
