@@ -19,6 +19,9 @@ help: ## List the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.ready: pyproject.toml uv.lock
+	@echo "Fetching everything into $(VENV): under a minute, the first time on a slow line longer."
+	@# A setup that was interrupted left something; only a whole one is built upon.
+	@if [ -d $(VENV) ] && [ ! -e $@ ]; then rm -rf $(VENV); fi
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet uv==$(UV_VERSION)
 	$(UV) sync --frozen --all-extras --inexact --compile-bytecode --quiet
