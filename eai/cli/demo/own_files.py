@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from eai.access.classification import LEVELS, Classification, highest
+from eai.access.classification import Classification, highest
+from eai.cli.demo.folder_levels import level_of, remark_on
 from eai.cli.demo.scenario import CONTENT_TYPES, Person, Question, Scenario, Source
 
 MAX_FILES = 1_000
@@ -18,7 +19,8 @@ _NAMED_AT_MOST = 10
 
 HOW_RIGHTS_ARE_READ = (
     "Rights: a file is internal, or has the level that a subfolder is named after "
-    "(public, internal, confidential, restricted, secret; the strictest on its path). "
+    "(public, internal, confidential, restricted, secret, or public, interne, confidentiel, restreint, "
+    "secret; the strictest on its path). "
     "Nobody is excluded otherwise: whoever has the clearance may read."
 )
 
@@ -29,7 +31,6 @@ _TITLES = {
     "text/markdown": re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE),
     "text/html": re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL),
 }
-_BY_NAME = {level.value: level for level in LEVELS}
 
 
 class FolderUnusable(Exception):
@@ -38,11 +39,12 @@ class FolderUnusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a folder holds, and which files are left out for which reason."""
+    """What a folder holds, which files are left out for which reason, and which folders look like levels."""
 
     folder: str
     sources: tuple[Source, ...]
     left_out: tuple[str, ...]
+    doubtful: tuple[str, ...] = ()
 
     def asking(self, question: str) -> Scenario:
         """These files, and one question asked by two people."""
@@ -76,7 +78,7 @@ def read_folder(folder: Path) -> Found:
     if not sources:
         reasons = "".join(f"\n  {reason}" for reason in left_out[:_NAMED_AT_MOST])
         raise FolderUnusable(f"{folder} holds no .txt, .md or .html file that can be used{reasons}")
-    return Found(folder.resolve().name, tuple(sources), tuple(left_out))
+    return Found(folder.resolve().name, tuple(sources), tuple(left_out), tuple(_doubtful(sources)))
 
 
 def suggested_question(sources: Sequence[Source]) -> str:
@@ -122,8 +124,16 @@ def _read(folder: Path, path: Path) -> Source | str:
 
 
 def _level(path: Path) -> Classification:
-    named = [_BY_NAME[part.lower()] for part in path.parts[:-1] if part.lower() in _BY_NAME]
+    named = [level for part in path.parts[:-1] if (level := level_of(part)) is not None]
     return highest(*named) if named else Classification.INTERNAL
+
+
+def _doubtful(sources: Sequence[Source]) -> Iterator[str]:
+    """A sentence for each folder whose name looks like a level's and is none."""
+    folders = {folder for source in sources for folder in PurePosixPath(source.file).parents}
+    for folder in sorted(folders):
+        if remark := remark_on(folder.name):
+            yield f"{folder}/ {remark}"
 
 
 def _title(content: str, content_type: str) -> str | None:

@@ -52,16 +52,22 @@ def run(environ: Mapping[str, str], *, home: Path | None, docs: Path | None, que
     except FolderUnusable as error:
         fail(str(error))
     folder = home or Path(tempfile.mkdtemp(prefix="eai-demo-"))
+    temporary = folder if home is None else None
     try:
         own = _own(environ, folder)
         settings = load_settings(own, default_environment=Environment.DEV)
         configure_logging(level="WARNING", show_messages=True)
         asyncio.run(Demo(settings, own, scenario, screen).run())
+    except KeyboardInterrupt:
+        _remove(temporary)
+        raise
+    except _Interrupted:
+        _remove(temporary)
+        fail("the demo was stopped before its end")
     except _FAILURES as error:
         fail(f"{error}\nThe processes' logs are kept in {folder / 'logs'}.")
-    if home is None:
-        shutil.rmtree(folder, ignore_errors=True)
-    else:
+    _remove(temporary)
+    if home is not None:
         screen.say(f"It is all still there: eai up --home {home}; its keys: eai keys show --home {home}")
 
 
@@ -87,7 +93,7 @@ class Demo:
             except _ShownWhole:
                 self._screen.say(f"Everything is stopped again, {self._elapsed_s():.0f} s after the start.")
                 return
-        raise DemoFailed("the demo was stopped before its end")
+        raise _Interrupted
 
     async def _show(self, waiting: ExitStack, access: Access, is_first_start: bool) -> None:
         del is_first_start
@@ -122,8 +128,19 @@ class Demo:
         return perf_counter() - self._begun_s
 
 
+class _Interrupted(Exception):
+    """Somebody stopped the demo; there is nothing to look into."""
+
+
 class _ShownWhole(Exception):
     """Everything was shown: ends the supervisor's run, as any error of `ready` does."""
+
+
+def _remove(folder: Path | None) -> None:
+    """Leave nothing of a temporary home, nor of a database that had to lie elsewhere."""
+    if folder is not None:
+        shutil.rmtree(HomeFolder(folder).postgres.resolve(), ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _of_sample(question: str | None) -> Scenario:
@@ -138,6 +155,8 @@ def _of_folder(screen: Screen, docs: Path, question: str | None) -> Scenario:
     """Somebody's own files; without a question one is asked for, where somebody can answer."""
     found = read_folder(docs)
     screen.say(HOW_RIGHTS_ARE_READ)
+    for remark in found.doubtful:
+        screen.say(f"  WARNING: {remark}", "bold yellow")
     for reason in found.left_out:
         screen.say(f"  left out: {reason}", "yellow")
     if not any(source.level.exceeds(COLLEAGUE.clearance) for source in found.sources):

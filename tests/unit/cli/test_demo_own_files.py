@@ -36,6 +36,48 @@ def test_a_folder_named_after_a_level_gives_it_and_the_strictest_on_the_path_win
     }
 
 
+def test_levels_may_be_named_in_french_in_any_case_and_with_accents_or_without(tmp_path: Path) -> None:
+    for folder in ("Public", "INTERNE", "Confidentiel", "Restreint", "Sécret"):
+        write(tmp_path, f"{folder}/a.txt")
+    found = read_folder(tmp_path)
+    assert levels(found) == {
+        "Public/a.txt": "public",
+        "INTERNE/a.txt": "internal",
+        "Confidentiel/a.txt": "confidential",
+        "Restreint/a.txt": "restricted",
+        "Sécret/a.txt": "secret",
+    }
+    assert found.doubtful == ()
+
+
+def test_a_folder_that_only_looks_like_a_level_is_read_strictly_and_named(tmp_path: Path) -> None:
+    for folder in (
+        "HR-confidential", "confidental", "RH confidentielles", "secret or restricted", "public/unrestricted",
+        "publications", "international", "sector", "contracts",
+    ):  # fmt: skip
+        write(tmp_path, f"{folder}/a.txt")
+    found = read_folder(tmp_path)
+    assert levels(found) == {
+        "HR-confidential/a.txt": "confidential",
+        "confidental/a.txt": "confidential",
+        "RH confidentielles/a.txt": "confidential",
+        "secret or restricted/a.txt": "secret",
+        "public/unrestricted/a.txt": "restricted",
+        "publications/a.txt": "internal",
+        "international/a.txt": "internal",
+        "sector/a.txt": "internal",
+        "contracts/a.txt": "internal",
+    }
+    assert found.doubtful == (
+        "HR-confidential/ is no level's name, and is taken as confidential to be safe",
+        "RH confidentielles/ is no level's name, and is taken as confidential to be safe",
+        "confidental/ is no level's name, and is taken as confidential to be safe",
+        "public/unrestricted/ is no level's name, and is taken as restricted to be safe",
+        "publications/ is not taken as public: only a folder named just that is",
+        "secret or restricted/ is no level's name, and is taken as secret to be safe",
+    )
+
+
 def test_what_cannot_be_taken_is_named_with_its_reason(tmp_path: Path) -> None:
     write(tmp_path, "good.txt")
     write(tmp_path, "scan.pdf")
