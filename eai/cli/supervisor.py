@@ -70,6 +70,7 @@ class Supervisor:
             await self._start_services(environ, listener)
             access = self._access(listener)
             await self._answers(access.url)
+            self._home.tell_holder("supervisor", access.url)
             await ready(access, is_first_start)
             await self._tree.watch()
 

@@ -5,6 +5,7 @@ as another user and must pass through it to its own folder.
 """
 
 import fcntl
+import json
 import os
 import secrets
 import stat
@@ -81,10 +82,25 @@ class HomeFolder:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise HomeInUse(f"another process already runs the {name} of {self.path}") from error
+                raise HomeInUse(self._holder(name)) from error
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, json.dumps({"pid": os.getpid()}).encode())
             yield
         finally:
             os.close(descriptor)
+
+    def tell_holder(self, name: str, url: str) -> None:
+        """Let whoever finds the lock `name` held, by this process, read where that one answers."""
+        (self.run / f"{name}.lock").write_text(json.dumps({"pid": os.getpid(), "url": url}), encoding="utf-8")
+
+    def _holder(self, name: str) -> str:
+        try:
+            told = json.loads((self.run / f"{name}.lock").read_text(encoding="utf-8"))
+        except ValueError:
+            told = {}
+        pid = f", as process {told['pid']}" if "pid" in told else ""
+        place = f", and answers at {told['url']}" if "url" in told else ""
+        return f"another process already runs the {name} of {self.path}{pid}{place}"
 
 
 def write_private(path: Path, text: str) -> None:

@@ -148,7 +148,8 @@ async def test_keys_can_be_shown_again(first: Instance) -> None:
 async def test_a_home_has_one_supervisor(first: Instance) -> None:
     code, output, errors = await eai("up", "--home", first.home, "--port", "0", "--json")
     assert (code, output) == (1, "")
-    assert "another process already runs the supervisor" in errors
+    assert f"another process already runs the supervisor of {first.home}, as process " in errors
+    assert f", and answers at {first.access['url']}" in errors
 
 
 async def test_doctor_finds_a_running_instance_well(first: Instance) -> None:
