@@ -20,6 +20,7 @@ from eai.platform.metrics import HTTP_REQUEST_DURATION, HTTP_REQUESTS
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _UNROUTED = "unrouted"
+_PROBES = frozenset({"/healthz", "/readyz"})
 _NO_STORE = (b"cache-control", b"no-store")
 _SAFE = (
     (b"x-content-type-options", b"nosniff"),
@@ -79,9 +80,15 @@ class Entrance:
                 span.set_attribute(telemetry.TENANT_ID, str(subject.tenant))
 
     def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> EaiError | None:
-        if self._hosts is not None and _host_name(headers.get(b"host", "")) not in self._hosts:
+        if self._is_foreign(scope, headers):
             return HostNotAllowed()
         return NotFound() if "\0" in scope["path"] else None
+
+    def _is_foreign(self, scope: Scope, headers: dict[bytes, str]) -> bool:
+        # Probes ask a process by its address; what they are told is the same for everybody.
+        if self._hosts is None or scope["path"] in _PROBES:
+            return False
+        return _host_name(headers.get(b"host", "")) not in self._hosts
 
 
 class Exchange:

@@ -11,6 +11,7 @@ from eai.access.scopes import Scope
 from eai.access.subject import Subject
 from eai.api.governed_route import GovernedRouter
 from eai.api.requirement import require
+from eai.api.v1 import health
 from eai.platform import telemetry
 from eai.platform.context import current_work
 from eai.platform.metrics import exposition
@@ -80,6 +81,16 @@ async def test_the_host_must_be_one_of_ours(plumbing: Plumbing) -> None:
         for host in ("evil.example", "localhost.evil.example", "x/v1/healthz?", "localhost@evil", ""):
             answer = await client.get("/openapi.json", headers={"host": host})
             assert (answer.status_code, answer.json()["error"]["code"]) == (421, "host_not_allowed")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_a_probe_may_ask_by_the_address_of_the_process(path: str) -> None:
+    async with Plumbing(health.router).client() as client:
+        named = await client.get(path, headers={"host": "localhost"})
+        probed = await client.get(path, headers={"host": "10.1.2.3:8000"})
+        beside = await client.get(f"{path}/", headers={"host": "10.1.2.3:8000"})
+    assert probed.status_code == named.status_code != 421
+    assert beside.status_code == 421
 
 
 async def test_any_host_is_answered_when_all_are_allowed() -> None:
