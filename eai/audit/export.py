@@ -113,7 +113,7 @@ def read_preamble(lines: Iterator[bytes]) -> Preamble:
         preamble = Preamble(TenantId(UUID(fields["tenant"])))
         for line in lines:
             _read_preamble_line(orjson.loads(line), preamble)
-    except (StopIteration, KeyError, TypeError, AttributeError) as error:
+    except (StopIteration, KeyError, TypeError, AttributeError, orjson.JSONDecodeError) as error:
         raise ValueError("not an audit export") from error
     return preamble
 

@@ -68,11 +68,16 @@ def verify(
     try:
         pinned = [_read_key(text) for text in public_key or []]
         kept = _anchored(anchor)
-        report = verify_export(file, anchored=kept, pinned=pinned, processes=processes)
     except OSError as error:
         fail(f"{error.filename} cannot be read: {error.strerror}")
     except ValueError as error:
         fail(str(error))
+    try:
+        report = verify_export(file, anchored=kept, pinned=pinned, processes=processes)
+    except OSError as error:
+        fail(f"{error.filename} cannot be read: {error.strerror}")
+    except ValueError as error:
+        fail(f"{file}: {error}")
     typer.echo(json.dumps(_fields(report)) if as_json else "\n".join(_lines(report, anchor)))
     raise typer.Exit(0 if report.valid else _INVALID)
 

@@ -111,11 +111,12 @@ def test_what_cannot_be_read_is_said_in_one_sentence(export: Path, tmp_path: Pat
     assert err == f"eai: {tmp_path / 'missing'} cannot be read: No such file or directory\n"
 
 
-def test_a_file_that_is_no_export_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["{}\n", "[]\n", "Dear auditor,\n", ""])
+def test_a_file_that_is_no_export_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other.json"
-    path.write_text("{}\n")
+    path.write_text(content)
     code, _, err = run("--file", path)
-    assert (code, err) == (1, "eai: not an audit export\n")
+    assert (code, err) == (1, f"eai: {path}: not an audit export\n")
 
 
 def test_a_key_that_is_none_is_said(export: Path, tmp_path: Path) -> None:
