@@ -117,7 +117,10 @@ class _Loading:
             if not name.startswith("EAI_") or name.startswith(IGNORED_PREFIX):
                 continue
             if name not in known and name not in IGNORED:
-                nearest = difflib.get_close_matches(name, sorted(known | IGNORED), n=1)
+                # What is not read is no mend, and the prefix alone makes any two names look alike.
+                bare = {each.removeprefix("EAI_"): each for each in sorted(known)}
+                near = difflib.get_close_matches(name.removeprefix("EAI_"), bare, n=1)
+                nearest = [bare[each] for each in near]
                 mend = f"did you mean {nearest[0]}?" if nearest else "remove it"
                 self._problems.append(f"{name} is not a setting; {mend}")
 

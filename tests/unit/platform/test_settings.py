@@ -139,6 +139,10 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
     ]
 
 
+def test_a_name_that_is_far_from_all_that_are_read_is_told_no_other() -> None:
+    assert problems({"EAI_ENV": "dev", "EAI_PORTT": "8000"}) == ["EAI_PORTT is not a setting; remove it"]
+
+
 @pytest.mark.parametrize(
     "name",
     [
