@@ -8,7 +8,7 @@ then the endpoint runs, and its transaction commits before the answer leaves.
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import APIRouter
 from fastapi.dependencies.models import Dependant
@@ -25,11 +25,14 @@ from eai.api.admission import Admission
 from eai.api.dependencies import WORK, open_transaction
 from eai.api.idempotency.records import Replay, Slot, key_of, replay_mode
 from eai.api.idempotency.service import Idempotency
-from eai.api.intake import Intake, refuse_nul
+from eai.api.intake import Intake, is_large, refuse_nul
 from eai.api.openapi import PROBLEM_RESPONSE, operation_extra
 from eai.api.requirement import SUBJECT, Requirement, known_subject
 from eai.kernel.errors import EaiError, Unauthenticated
 from eai.knowledge.bases.access import authorise
+
+if TYPE_CHECKING:
+    from eai.bootstrap import Platform
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -98,6 +101,8 @@ class Operation:
             return await self._deferred(request, admission, self._requirement)
         subject = await admission.admit(request, self._requirement)
         refuse_nul(request.scope)
+        if is_large(request):
+            await self._authorise_base(request, subject)
         read = await self._intake.read(request)
         try:
             return await self._run(read, subject)
@@ -136,6 +141,13 @@ class Operation:
         if (subject := known_subject(request)) is not None:
             admission.accepted(request, subject)
         return response
+
+    async def _authorise_base(self, request: Request, subject: Subject) -> None:
+        """Who may not use the base costs no large body; small ones are judged first, as documented."""
+        if self._requirement is not None and self._requirement.base is not None:
+            platform: Platform = request.app.state.platform
+            async with platform.database.transaction(subject.tenant) as session:
+                await self._authorise_replay(request)(session)
 
     def _authorise_replay(self, request: Request) -> Callable[[AsyncSession], Awaitable[None]]:
         subject: Subject = request.scope[SUBJECT]

@@ -1,5 +1,6 @@
 """How a body comes in: its type, its size and its JSON are judged before anything else looks at it."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,6 @@ from fastapi import params
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
@@ -20,15 +20,15 @@ from eai.api.errors import (
     PayloadTooLarge,
     UnsupportedMediaType,
 )
+from eai.api.forms import MAX_FIELDS, MAX_FILES, FormInvalid, read_form
 from eai.api.json_body import parse_json
 from eai.kernel.errors import InvalidInput
 
 JSON = "application/json"
 MULTIPART = "multipart/form-data"
 MIB = 1024 * 1024
-MAX_FILES = 100
-MAX_FIELDS = 1000
 _BLOCK = 64 * 1024
+_PARSED_IN_A_THREAD = 256 * 1024
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Digest
@@ -67,7 +67,7 @@ class Intake:
         length = headers.get("content-length")
         if length is None and "transfer-encoding" in headers:
             raise LengthRequired
-        if length and length.isascii() and length.isdigit() and int(length) > self.max_bytes:
+        if _declared_length(request) > self.max_bytes:
             raise PayloadTooLarge(limit_bytes=self.max_bytes)
         media_type = _media_type(headers.get("content-type", ""))
         is_json = media_type == JSON or media_type.endswith("+json")
@@ -102,11 +102,14 @@ class InboundRequest(Request):
         """Read the body as what it is."""
         if is_json:
             body = await self.body()
-            self._value = parse_json(body) if body else None
+            if len(body) > _PARSED_IN_A_THREAD:
+                self._value = await asyncio.to_thread(parse_json, body)
+            else:
+                self._value = parse_json(body) if body else None
             return
         try:
-            await self.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=MIB)
-        except HTTPException:
+            self._form = await read_form(self)
+        except FormInvalid:
             limits = {"max_files": str(MAX_FILES), "max_fields": str(MAX_FIELDS)}
             fault = {"path": "body", "code": "multipart_invalid", "message": "", **limits}
             raise InvalidInput(fault) from None
@@ -147,12 +150,22 @@ def validated(model: type[Model], value: object) -> Model:
         ) from None
 
 
+def is_large(request: Request) -> bool:
+    """Whether the body is said to be larger than what most operations accept."""
+    return _declared_length(request) > MIB
+
+
 def refuse_nul(scope: Scope) -> None:
     """Raise InvalidInput for a query string with U+0000, which PostgreSQL cannot hold."""
     if b"%00" in scope["query_string"]:
         parts = [part.decode("latin-1") for part in scope["query_string"].split(b"&") if b"%00" in part]
         names = [unquote(part.partition("=")[0]) for part in parts]
         raise InvalidInput(*({"path": name, "code": "string_nul", "message": ""} for name in names))
+
+
+def _declared_length(request: Request) -> int:
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
 
 
 def _media_type(content_type: str) -> str:

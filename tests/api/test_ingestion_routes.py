@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -161,6 +162,33 @@ async def test_a_reader_may_not_write_and_a_stranger_does_not_find_the_base(comp
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "permission_missing")
     answer = await stranger.api.post(f"/v1/knowledge-bases/{base}/documents", json=body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+async def test_a_large_body_is_read_only_for_those_who_may_write(company: Company) -> None:
+    reader = await company.person("kb_manager")
+    base = await company.base(reader.reference)
+    json_type = {"content-type": "application/json"}
+    statuses = {
+        (who, size): (
+            await api.post(
+                f"/v1/knowledge-bases/{reference}/documents", content=b"{" * size, headers=json_type
+            )
+        ).status_code
+        for who, api, reference in (
+            ("writer", company.admin, base),
+            ("reader", reader.api, base),
+            ("stranger", company.admin, str(uuid4())),
+        )
+        for size in (10, 2_000_000)
+    }
+    assert statuses == {
+        ("writer", 10): 400,
+        ("writer", 2_000_000): 400,
+        ("reader", 10): 400,
+        ("reader", 2_000_000): 403,
+        ("stranger", 10): 400,
+        ("stranger", 2_000_000): 404,
+    }
 
 
 async def test_the_same_content_again_is_the_same_document(company: Company) -> None:
