@@ -38,7 +38,7 @@ from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database, DatabaseUnavailable
-from eai.platform.jobs import Jobs
+from eai.platform.jobs import Jobs, Pace
 from eai.platform.keys import Keyring, MasterKey
 from eai.platform.roles import UnsafeRole, verify_role
 from eai.platform.settings import Environment, Settings
@@ -91,11 +91,15 @@ class Platform:
 
 @asynccontextmanager
 async def build(
-    settings: Settings, *, models: Models | None = None, vectors: Vectors | None = None
+    settings: Settings,
+    *,
+    models: Models | None = None,
+    vectors: Vectors | None = None,
+    pace: Pace | None = None,
 ) -> AsyncIterator[Platform]:
     """Open what `settings` name and compose the services; closes everything on the way out.
 
-    `models` and `vectors` replace what the settings would choose; tests use them. Raises UnsafeRole when
+    `models`, `vectors` and `pace` replace what would be chosen; tests use them. Raises UnsafeRole when
     the database role could see past row level security.
     """
     database = Database(
@@ -108,7 +112,7 @@ async def build(
     store = vectors or _vectors(settings)
     try:
         await verify_role(database)
-        platform = _compose(settings, database, store, models or _models())
+        platform = _compose(settings, database, store, models or _models(), Jobs(database, pace))
         _log_choices(settings, platform)
         yield platform
         await platform.audit.close()
@@ -161,7 +165,9 @@ async def maintain(platform: Platform) -> None:
     await platform.retrieval_counts.forget_due()
 
 
-def _compose(settings: Settings, database: Database, vectors: Vectors, models: Models) -> Platform:
+def _compose(
+    settings: Settings, database: Database, vectors: Vectors, models: Models, jobs: Jobs
+) -> Platform:
     clock = SystemClock()
     master = MasterKey.from_text(_required(settings.keys.master_key))
     keyring = Keyring(master, database)
@@ -175,7 +181,6 @@ def _compose(settings: Settings, database: Database, vectors: Vectors, models: M
     peppers = Peppers(master)
     issuing = Issuing(peppers)
     tenants = Tenants(database)
-    jobs = Jobs(database)
     gateway = _gateway(settings, models)
     return Platform(
         settings=settings,

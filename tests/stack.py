@@ -19,6 +19,7 @@ from eai.api.app import create_app
 from eai.api.server import server_config
 from eai.bootstrap import Models, Platform, build, first_start, job_handlers
 from eai.knowledge.ports import Vectors
+from eai.platform.jobs import Pace
 from eai.platform.settings import (
     AuditSettings,
     DatabaseSettings,
@@ -156,14 +157,18 @@ def settings(database_url: str, home: Path, **parts: Any) -> Settings:
 
 @asynccontextmanager
 async def running_stack(
-    chosen: Settings, *, models: Models | None = None, vectors: Vectors | None = None
+    chosen: Settings,
+    *,
+    models: Models | None = None,
+    vectors: Vectors | None = None,
+    pace: Pace | None = None,
 ) -> AsyncIterator[Stack]:
     """API and worker over an engine process in the settings' home."""
     chosen.engine_socket.parent.mkdir(parents=True, exist_ok=True)
     engine = Engine(chosen.engine_folder, chosen.engine_socket)
     async with (
         _running(engine),
-        build(chosen, models=models, vectors=vectors) as platform,
+        build(chosen, models=models, vectors=vectors, pace=pace) as platform,
         _serving(platform) as url,
         _working(platform),
         AsyncExitStack() as callers,

@@ -31,6 +31,12 @@ BIND_TENANT = text("SELECT set_config('app.tenant_id', :tenant, true)")
 _PASSING_CLASSES = ("08", "53")
 _PASSING_CODES = {"57P01", "57P02", "57P03", "57014", "55P03", "40001", "40P01", "25P03"}
 
+RECONNECT_S = 1.0
+"""How long a pool goes on trying by itself before it leaves the next try to whoever needs a connection.
+
+Its pauses between tries double: left alone, it would stay away as long again as PostgreSQL was.
+"""
+
 
 class DatabaseUnavailable(Unavailable):
     """PostgreSQL does not answer, is full, or a lock was not to be had in time."""
@@ -70,6 +76,7 @@ class Database:
             min_size=1,
             max_size=pool_size,
             timeout=checkout_timeout_s,
+            reconnect_timeout=RECONNECT_S,
             kwargs={"autocommit": True, "prepare_threshold": 0},
             configure=_read_json_with_orjson,
         )
@@ -104,6 +111,8 @@ class Database:
             if error.connection_invalidated or _may_pass(error.orig):
                 raise DatabaseUnavailable from error
             raise
+        except psycopg.Error as error:
+            raise _translated(error) from error  # of what used the connection itself
 
     async def statement(
         self, query: LiteralString, parameters: Mapping[str, Any], *, is_repeatable: bool = False

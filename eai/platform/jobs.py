@@ -11,16 +11,32 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
 from sqlalchemy import CursorResult, TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, PrincipalId, TenantId
-from eai.platform.database import Database, raw_connection
+from eai.platform.database import RECONNECT_S, Database, raw_connection
 
 MAX_FAILURES = 3
-LEASE_S = 30
+_CONNECTION_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How soon the death of whoever held a job is noticed. Tests are in a hurry.
+
+    An attempt that does not extend its lease for `lease_s` has lost its job; each worker shows every
+    `heartbeat_s` that it lives, is taken for dead after `stalled_after_s`, and looks every
+    `sweep_interval_s` for what the dead have left.
+    """
+
+    lease_s: float = 30.0
+    heartbeat_s: float = 3.0
+    stalled_after_s: float = 12.0
+    sweep_interval_s: float = 5.0
 
 
 class Fenced(Exception):
@@ -56,8 +72,16 @@ class JobRun:
 class Jobs:
     """Creates, hands out and closes jobs, always inside the caller's transaction."""
 
-    def __init__(self, database: Database) -> None:
-        self.app = App(connector=PsycopgConnector(conninfo=database.conninfo, min_size=1, max_size=4))
+    def __init__(self, database: Database, pace: Pace | None = None) -> None:
+        self.pace = pace or Pace()
+        connector = PsycopgConnector(
+            conninfo=database.conninfo,
+            min_size=1,
+            max_size=4,
+            timeout=_CONNECTION_WITHIN_S,
+            reconnect_timeout=RECONNECT_S,
+        )
+        self.app = App(connector=connector)
 
     async def create(
         self,
@@ -87,7 +111,8 @@ class Jobs:
     ) -> JobRun:
         """Record a job that the caller itself runs now; if it dies, the sweep queues the job."""
         await session.execute(
-            _CREATE, _row(tenant, job, name, parameters, principal) | {"state": "running", "lease": LEASE_S}
+            _CREATE,
+            _row(tenant, job, name, parameters, principal) | {"state": "running", "lease": self.pace.lease_s},
         )
         return JobRun(tenant, job, name, attempt=1, failures=1, parameters=parameters)
 
@@ -96,7 +121,8 @@ class Jobs:
 
         The attempt counts as failed until it ends well, so that one that kills its process counts.
         """
-        row = (await session.execute(_CLAIM, {"tenant": tenant, "job": job, "lease": LEASE_S})).one_or_none()
+        values = {"tenant": tenant, "job": job, "lease": self.pace.lease_s}
+        row = (await session.execute(_CLAIM, values)).one_or_none()
         if row is None:
             return None
         return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters, row.progress)
@@ -105,7 +131,7 @@ class Jobs:
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
     ) -> None:
         """Extend the lease, and fence the transaction. Raises Fenced."""
-        await self._update(session, _CONFIRM, run, progress=progress or {}, lease=LEASE_S)
+        await self._update(session, _CONFIRM, run, progress=progress or {}, lease=self.pace.lease_s)
 
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
@@ -130,7 +156,7 @@ class Jobs:
 
     async def requeue_expired(self, session: AsyncSession, tenant: TenantId) -> int:
         """Queue again every job of `tenant` whose holder let its lease pass, or that lost its message."""
-        rows = (await session.execute(_EXPIRED, {"tenant": tenant, "lease": LEASE_S})).all()
+        rows = (await session.execute(_EXPIRED, {"tenant": tenant, "lease": self.pace.lease_s})).all()
         for row in rows:
             await self._announce(session, tenant, JobId(row.id), row.name)
         return len(rows)
@@ -143,7 +169,11 @@ class Jobs:
             connection=await raw_connection(session),
             schedule_in={"seconds": after_s} if after_s else None,
         )
-        await task.defer_async(tenant=str(tenant), job=str(job))
+        try:
+            await task.defer_async(tenant=str(tenant), job=str(job))
+        except ConnectorException as error:
+            # It hides what happened, which the transaction around this knows how to tell.
+            raise (error.__cause__ or error) from error
 
     async def _update(self, session: AsyncSession, statement: TextClause, run: JobRun, **values: Any) -> None:
         keys = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}

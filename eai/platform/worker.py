@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
+from procrastinate import JobContext
+from procrastinate import worker as procrastinate
 from procrastinate.exceptions import ConnectorException
 
 from eai.kernel.errors import EaiError, Unavailable
@@ -14,15 +16,13 @@ from eai.kernel.ids import JobId, TenantId
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.expiry import erase_expired
-from eai.platform.jobs import LEASE_S, Fenced, JobRun, Jobs
+from eai.platform.jobs import Fenced, JobRun, Jobs
 
 JobFunction = Callable[[JobRun], Awaitable[None]]
 DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
 
-HEARTBEAT_S = 3.0
-STALLED_AFTER_S = 12.0
-SWEEP_INTERVAL_S = 5.0
 BACKOFF_S = (2, 10, 30)
+RECONNECT_AFTER_S = 0.5
 
 log = structlog.get_logger(__name__)
 
@@ -60,16 +60,27 @@ class Worker:
         async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
             sweeps = group.create_task(self._sweep_forever())
             try:
-                await self._jobs.app.run_worker_async(
-                    concurrency=concurrency,
-                    install_signal_handlers=False,
-                    update_heartbeat_interval=HEARTBEAT_S,
-                    stalled_worker_timeout=STALLED_AFTER_S,
-                    delete_jobs="always",
-                    shutdown_graceful_timeout=10,
-                )
+                while True:
+                    await self._carry(concurrency)
+                    await asyncio.sleep(RECONNECT_AFTER_S)
             finally:
                 sweeps.cancel()
+
+    async def _carry(self, concurrency: int) -> None:
+        """Have procrastinate bring jobs until it loses the database."""
+        pace = self._jobs.pace
+        carrier = _Carrier(
+            self._jobs.app,
+            concurrency=concurrency,
+            install_signal_handlers=False,
+            update_heartbeat_interval=pace.heartbeat_s,
+            stalled_worker_timeout=pace.stalled_after_s,
+            delete_jobs="always",
+            shutdown_graceful_timeout=10,
+        )
+        with suppress(ConnectorException):
+            await carrier.run()  # type: ignore[no-untyped-call]
+        log.warning("worker.reconnecting")
 
     async def run_one(self, tenant: TenantId, job: JobId) -> None:
         """Claim and run one job here and now; does nothing when it is not to be had.
@@ -131,7 +142,7 @@ class Worker:
     async def _keep_lease(self, run: JobRun) -> None:
         """Extend the lease for as long as the run lasts. Raises Fenced, which ends the run too."""
         while True:
-            await asyncio.sleep(LEASE_S / 3)
+            await asyncio.sleep(self._jobs.pace.lease_s / 3)
             with suppress(Unavailable):
                 async with self._database.transaction(run.tenant) as session:
                     await self._jobs.confirm(session, run)
@@ -140,15 +151,29 @@ class Worker:
         while True:
             with suppress(Unavailable, ConnectorException):
                 await self.sweep()
-            await asyncio.sleep(SWEEP_INTERVAL_S)
+            await asyncio.sleep(self._jobs.pace.sweep_interval_s)
 
     async def sweep(self) -> None:
         """Take over what dead workers and dead requests left; any worker may, and all do."""
-        manager = self._jobs.app.job_manager
-        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_S):
+        manager, stalled_after_s = self._jobs.app.job_manager, self._jobs.pace.stalled_after_s
+        for job in await manager.get_stalled_jobs(seconds_since_heartbeat=stalled_after_s):
             await manager.retry_job(job)
-        await manager.prune_stalled_workers(STALLED_AFTER_S)
+        await manager.prune_stalled_workers(stalled_after_s)
         for (tenant,) in await self._database.statement("SELECT eai.list_tenant_ids()", {}):
             async with self._database.transaction(TenantId(tenant)) as session:
                 await self._jobs.requeue_expired(session, TenantId(tenant))
                 await erase_expired(session)
+
+
+class _Carrier(procrastinate.Worker):
+    """procrastinate's worker, made to stop when its listener or its heartbeat has failed."""
+
+    async def _periodic_deferrer(self) -> None:
+        # The parts of a worker are watched until the first one ends. Without periodic tasks this one ended
+        # at once, and after a restart of the database nothing heard of new jobs, or said so.
+        await asyncio.Event().wait()
+
+    async def _process_job(self, context: JobContext) -> None:
+        # That it ended could not be written down: it is brought again, and finds its row closed.
+        with suppress(ConnectorException):
+            await super()._process_job(context)

@@ -16,8 +16,10 @@ import psycopg
 
 from eai.integrations.postgres import EmbeddedPostgres, leftovers
 from eai.knowledge.ports import Vectors
+from eai.platform.jobs import Pace
 from tests.stack import Caller, Company, Json
 
+HURRY = Pace(lease_s=6, heartbeat_s=1, stalled_after_s=4, sweep_interval_s=1)
 _POLL_S = 0.05
 
 
