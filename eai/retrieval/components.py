@@ -72,7 +72,9 @@ class SearchIndex:
         """Raises VectorStoreUnavailable."""
         opening = question.opening
         has_keywords = question.request.mode is not Mode.VECTOR and len(opening.weights.vector.indices) > 0
-        if question.dense is None and not has_keywords:
+        # Without a class that the caller may read nothing can be found; the space of a base that holds
+        # nothing yet may not even exist.
+        if (question.dense is None and not has_keywords) or opening.scope.rights_keys == ():
             return {"found": Found(question, SearchHits())}
         request = SearchRequest(
             filter=opening.scope,

@@ -24,6 +24,14 @@ def is_refused(answer: httpx2.Response) -> bool:
     )
 
 
+async def test_a_base_that_nobody_has_written_to_answers_with_nothing(
+    fragile: Stack, company: Company
+) -> None:
+    base = await company.base()
+    answer = await query(company.admin, base, "refunds")
+    assert (answer.status_code, answer.json()["results"]) == (200, [])
+
+
 async def test_without_an_engine_each_operation_does_what_was_promised(
     fragile: Stack, company: Company, judge: Judge
 ) -> None:
