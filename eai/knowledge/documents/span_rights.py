@@ -15,6 +15,7 @@ from eai.knowledge.chunks.spans import rights_between, spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import Readers, SpanRights
 from eai.knowledge.documents.levels import check_change
+from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.errors import DocumentNotReady, PermissionMissing
@@ -33,8 +34,8 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
 ) -> bool:
     """Give the text that answers these spans; a passage takes the strictest of those it touches.
 
-    Tells whether any passage changed. The caller holds `row`. Raises DocumentNotReady where no text
-    answers yet, and what stands against the change.
+    Tells whether anything changed; the document has another revision then. The caller holds `row`. Raises
+    DocumentNotReady where no text answers yet, and what stands against the change.
     """
     if row.serving_version_id is None:
         raise DocumentNotReady
@@ -47,12 +48,28 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
             before = base.level_of(own, chunk.classification)
             check_change(subject, base, before, base.level_of(own, after.classification), reason)
             _check_readers(subject, base, chunk.readers, after.readers)
-    versions = VersionRows(session, base.tenant, document)
-    await versions.update(VersionId(row.serving_version_id), {"chunk_rights": spans_to_rows(spans)})
-    has_moved = await align_classes(session, row, lambda c: rights_between(c.start, c.end, spans))
-    if has_moved:
+    if not await _replace(session, base, document, VersionId(row.serving_version_id), spans):
+        return False
+    if await align_classes(session, row, lambda c: rights_between(c.start, c.end, spans)):
         await queue(session, jobs, MOVE_RIGHTS, base, document)
-    return has_moved
+    return True
+
+
+async def _replace(
+    session: AsyncSession,
+    base: BaseHandle,
+    document: DocumentId,
+    version: VersionId,
+    spans: Sequence[SpanRights],
+) -> bool:
+    """Store the spans under another revision of the document, unless they are what is stored."""
+    versions = VersionRows(session, base.tenant, document)
+    stored, wanted = await versions.find(version), spans_to_rows(spans)
+    if stored is not None and stored.chunk_rights == wanted:
+        return False
+    await versions.update(version, {"chunk_rights": wanted})
+    await DocumentRows(session, base.tenant, base.id).update(document, {})
+    return True
 
 
 def _check_readers(subject: Subject, base: BaseHandle, before: Readers, after: Readers) -> None:

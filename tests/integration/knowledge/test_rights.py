@@ -132,6 +132,17 @@ async def test_spans_bind_the_passages_they_touch(knowledge: Knowledge, admin: P
     assert await stored(knowledge, handle) == await recounted(knowledge, handle)
 
 
+async def test_changed_spans_are_another_revision(knowledge: Knowledge, admin: Person) -> None:
+    base = await knowledge.base(admin)
+    document = await knowledge.document(admin, base, "aaaa", "bbbb")
+    first = (await knowledge.show(admin, base, document)).revision
+    spans = [{"start": 0, "end": 4, "readers": [me(admin)]}]
+    assert (await knowledge.set_acl(admin, base, document, chunk_readers=spans)).revision == first + 1
+    assert (await knowledge.set_acl(admin, base, document, chunk_readers=spans)).revision == first + 1
+    shorter = [{"start": 0, "end": 3, "readers": [me(admin)]}]
+    assert (await knowledge.set_acl(admin, base, document, chunk_readers=shorter)).revision == first + 2
+
+
 async def test_spans_need_a_text_that_answers(knowledge: Knowledge, admin: Person) -> None:
     base = await knowledge.base(admin)
     draft = await knowledge.draft(admin, base, "text")
