@@ -26,7 +26,7 @@ from eai.access.acl import BaseRights
 from eai.access.classification import Classification
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
-from eai.knowledge.models import Chunk, KnowledgeBase, KnowledgeBaseEntry, KnowledgeDocument
+from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeBase, KnowledgeBaseEntry, KnowledgeDocument
 
 _TEXTS: Any = ARRAY(TEXT)
 
@@ -74,6 +74,22 @@ def readable_chunks(subject: Subject) -> ColumnElement[bool]:
         func.coalesce(Chunk.classification, 0) <= subject.clearance.rank,
         named_in(Chunk.readers, subject),
     )
+
+
+def wholly_readable(subject: Subject) -> ColumnElement[bool]:
+    """Whether a reader of the document may read all of its text.
+
+    For a document joined with its present version. Of one that does not answer yet, no part may be
+    stricter: it has no passages whose rights could be compared.
+    """
+    hidden = exists().where(
+        Chunk.tenant_id == KnowledgeDocument.tenant_id,
+        Chunk.document_id == KnowledgeDocument.id,
+        Chunk.version_id == KnowledgeDocument.serving_version_id,
+        not_(readable_chunks(subject)),
+    )
+    answers = KnowledgeDocument.serving_version_id.is_not(None)
+    return and_(not_(hidden), or_(answers, func.jsonb_array_length(DocumentVersion.chunk_rights) == 0))
 
 
 def named_in(readers: SQLColumnExpression[list[str] | None], subject: Subject) -> ColumnElement[bool]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import and_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.subject import Subject
@@ -22,7 +23,7 @@ from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import VersionRows, set_status
 from eai.knowledge.errors import ExternalIdExists
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
-from eai.knowledge.visibility import readable_documents
+from eai.knowledge.visibility import readable_documents, wholly_readable
 
 COMPARED = frozenset({"title", "readers", "classification", "metadata"})
 """What of a document, besides its text, makes two of them the same."""
@@ -52,12 +53,14 @@ async def find_duplicate(
     """The caller's readable copy of this content in the same base and source, if there is one.
 
     `given` names the fields of the draft that the caller wrote and that must be equal. Documents with
-    an external id, failed ones, and those the caller may not read do not count. Holds a lock on the
-    content until the transaction ends, so that of two equal uploads one sees the other.
+    an external id, failed ones, and those of which the caller may not read every part do not count.
+    Holds a lock on the content until the transaction ends, so that of two equal uploads one sees the
+    other.
     """
     rows = DocumentRows(session, subject.tenant, base.id)
     await rows.lock_content(draft.source_connector, version.source_hash)
-    readable = readable_documents(subject, base.rights, base.classification)
+    # That a text is there is no news only to those who may read all of it.
+    readable = and_(readable_documents(subject, base.rights, base.classification), wholly_readable(subject))
     copies = [
         Copy(DocumentId(document.id), serving, _is_same(document, draft, given))
         for document, serving in await rows.copies(

@@ -209,6 +209,12 @@ async def test_a_copy_is_found_only_where_one_may_read_it(knowledge: Knowledge, 
     hidden = await knowledge.draft(admin, base, "hidden text", readers=frozenset({me(admin)}))
     assert await copy_of(hidden) is None
     assert await copy_of(hidden, by=admin) is True
+    spans = (SpanRights(0, 5, frozenset({me(admin)})),)
+    partly = await knowledge.draft(admin, base, "first", "other", spans=spans)
+    assert await copy_of(partly) is None
+    await knowledge.serve(partly)
+    assert await copy_of(partly) is None
+    assert await copy_of(partly, by=admin) is True
     named = await knowledge.draft(admin, base, "named text", external_id="x-1")
     assert await copy_of(named) is None
 
