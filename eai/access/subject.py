@@ -25,6 +25,8 @@ class Subject:
 
     `scopes` and `clearance` are already the narrower of principal and key. Groups, roles and
     clearance were read live when the credential was checked; a query re-reads them in its re-check.
+    `presents_old_secret`: its key was rotated since; such a credential opens what it did until its
+    grace is over, but changes no key.
     """
 
     tenant: TenantId
@@ -37,6 +39,7 @@ class Subject:
     clearance: Classification
     api_key: ApiKeyId
     is_bootstrap: bool = False
+    presents_old_secret: bool = False
 
     @property
     def is_platform(self) -> bool:

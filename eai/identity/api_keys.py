@@ -19,6 +19,7 @@ from eai.identity.errors import (
     MintedByItsUser,
     PrincipalUnknown,
     ScopeMissing,
+    SecretSuperseded,
     WouldLockOut,
 )
 from eai.identity.issuing import Issuing
@@ -38,7 +39,8 @@ class ApiKeys:
     """What a principal does with its own keys, and an administrator with others'.
 
     Without `tenant:admin` no other principal's key exists. A key of a user is made only by that user
-    or by the bootstrap administrator; a service or an agent gets its keys from administrators.
+    or by the bootstrap administrator; a service or an agent gets its keys from administrators. The old
+    secret of a rotated key changes no key.
     """
 
     def __init__(self, audit: Audit, issuing: Issuing) -> None:
@@ -51,9 +53,10 @@ class ApiKeys:
         """Mint a key; its secret is in this answer only.
 
         The same id again by the same creator, soon after, is the same key with another secret; later
-        it is SecretAlreadyShown. Raises ScopeMissing, MintedByItsUser, PrincipalUnknown,
+        it is SecretAlreadyShown. Raises SecretSuperseded, ScopeMissing, MintedByItsUser, PrincipalUnknown,
         ScopeExceedsOwn, ClearanceExceeded, ExpiryExceeded, and InvalidInput for an expiry in the past.
         """
+        _require_current_secret(subject)
         rows = ApiKeyRows(session, subject.tenant)
         owner = await _owner(session, subject, new.principal_id)
         await require_within_own(rows, subject, owner, new.scopes, new.clearance)
@@ -113,6 +116,9 @@ class ApiKeys:
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)
+        # Whoever repeats its own rotation, whose answer was lost, has no other secret.
+        if row.id != subject.api_key or row.last_rotation != rotation_id:
+            _require_current_secret(subject)
         if row.id != subject.api_key:
             owner = await _owner(session, subject, row.principal_id)
             scopes = None if row.scopes is None else tuple(map(Scope, row.scopes))
@@ -132,11 +138,12 @@ class ApiKeys:
     ) -> None:
         """End both secrets of the key for good; a key that is revoked stays so.
 
-        Raises NotFound, PreconditionFailed, and WouldLockOut for the last one of the bootstrap
-        administrator that opens `tenant:admin`.
+        Raises NotFound, PreconditionFailed, SecretSuperseded, and WouldLockOut for the last one of the
+        bootstrap administrator that opens `tenant:admin`.
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)
+        _require_current_secret(subject)
         if row.revoked_at is not None:
             return
         await _require_another_bootstrap_key(rows, row)
@@ -185,6 +192,12 @@ async def _require_another_bootstrap_key(rows: ApiKeyRows, row: ApiKey) -> None:
     await TenantRows(rows.session, rows.tenant).hold()
     if not await rows.has_live_key(owner.id, Scope.TENANT_ADMIN, besides=row.id):
         raise WouldLockOut
+
+
+def _require_current_secret(subject: Subject) -> None:
+    """An old secret that leaked must not outlast its grace, nor end the secret that took its place."""
+    if subject.presents_old_secret:
+        raise SecretSuperseded
 
 
 def _visible(subject: Subject) -> ColumnElement[bool]:

@@ -41,7 +41,7 @@ def subject_from_row(row: Mapping[str, Any]) -> Subject:
     """The subject in what `eai.subject` and `eai.subject_of_key` answer.
 
     A key's scopes and clearance narrow its principal's. A role or scope that this version does not
-    know opens nothing.
+    know opens nothing. Only `eai.subject` has seen a secret and tells an old one.
     """
     roles = tuple(_ROLES[name] for name in row["roles"] if name in _ROLES)
     scopes = scopes_of(roles)
@@ -59,4 +59,5 @@ def subject_from_row(row: Mapping[str, Any]) -> Subject:
         clearance=lowest(LEVELS[row["clearance"]], key_clearance),
         api_key=ApiKeyId(UUID(row["api_key"])),
         is_bootstrap=row["is_bootstrap"],
+        presents_old_secret=row.get("is_old_secret", False),
     )

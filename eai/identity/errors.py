@@ -71,3 +71,9 @@ class SecretAlreadyShown(Conflict):
     """The key was made by an earlier request, and secrets are shown once; rotate it for another."""
 
     code = "secret_already_shown"
+
+
+class SecretSuperseded(Forbidden):
+    """The key was rotated; its old secret still opens what it did, but changes no key."""
+
+    code = "secret_superseded"

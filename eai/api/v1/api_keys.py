@@ -73,7 +73,8 @@ async def rotate_api_key(
 
     The grace is a day unless said otherwise, 0 ends the old secret now. A key may always rotate
     itself; for any other the rules of making one hold. 409 `key_not_live` for a key that is over,
-    `secret_already_shown` for a request repeated after more than ten minutes.
+    `secret_already_shown` for a request repeated after more than ten minutes. 403 `secret_superseded`
+    for an old secret: it makes, rotates and revokes no keys, and only repeats the request that rotated it.
     """
     return await services.api_keys.rotate(
         session, caller, ApiKeyId(key), rotation, rotation_id=new_id, revision=tags.expected

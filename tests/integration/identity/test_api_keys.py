@@ -18,6 +18,7 @@ from eai.identity.errors import (
     ScopeExceedsOwn,
     ScopeMissing,
     SecretAlreadyShown,
+    SecretSuperseded,
     WouldLockOut,
 )
 from eai.identity.schemas import ApiKeyOut, ApiKeyWithSecret, NewApiKey, PrincipalPatch, Rotation
@@ -275,6 +276,34 @@ async def test_a_repeated_rotation_leaves_the_old_secret_its_grace(identity: Ide
     await identity.signed_in(first.api_key)
     await identity.signed_in(received.api_key)
     assert received.old_secret_expires_at == lost.old_secret_expires_at
+
+
+async def test_an_old_secret_in_its_grace_changes_no_key(identity: Identity, admin: Person) -> None:
+    sibling = await identity.key(admin)
+    bea = await identity.person(admin, Role.MEMBER)
+    rotated = await _rotate(identity, admin, admin.subject.api_key)
+    old, new = await identity.signed_in(admin.api_key), await identity.signed_in(rotated.api_key)
+    assert (old.subject.presents_old_secret, new.subject.presents_old_secret) == (True, False)
+    with pytest.raises(SecretSuperseded):
+        await identity.key(old)
+    for key in (rotated.id, sibling.id, bea.subject.api_key):
+        for attempt in (_rotate, _revoke):
+            with pytest.raises(SecretSuperseded):
+                await attempt(identity, old, key)
+    await identity.signed_in(rotated.api_key)
+    await _rotate(identity, new, sibling.id)
+    await _revoke(identity, new, rotated.id)
+
+
+async def test_the_old_secret_repeats_the_rotation_that_superseded_it(
+    identity: Identity, admin: Person
+) -> None:
+    bea, rotation = await identity.person(admin, Role.MEMBER), uuid4()
+    lost = await _rotate(identity, bea, bea.subject.api_key, rotation_id=rotation)
+    old = await identity.signed_in(bea.api_key)
+    received = await _rotate(identity, old, bea.subject.api_key, rotation_id=rotation)
+    assert received.old_secret_expires_at == lost.old_secret_expires_at
+    await identity.signed_in(received.api_key)
 
 
 async def test_a_rotation_is_repeated_soon_or_not_at_all(identity: Identity, admin: Person, run: Run) -> None:

@@ -170,7 +170,7 @@ async def test_a_wrong_secret_binds_no_tenant_and_a_right_one_leaves_none_behind
     known = Credential.parse(admin.api_key)
     macs = identity.peppers.candidates(Credential.renew(known.key_id))
     rows = await identity.database.statement(
-        "SELECT eai.authenticate(%(key)s, %(macs)s), current_setting('app.tenant_id', true)",
+        "SELECT (eai.authenticate(%(key)s, %(macs)s)).api_key, current_setting('app.tenant_id', true)",
         {"key": known.key_id, "macs": macs},
     )
     assert rows[0][0] is None

@@ -37,6 +37,12 @@ def test_a_key_that_narrows_nothing_has_its_principals_rights() -> None:
     }
 
 
+def test_an_old_secret_is_told_where_one_was_seen() -> None:
+    assert not subject_from_row(ROW).presents_old_secret
+    assert not subject_from_row(ROW | {"is_old_secret": False}).presents_old_secret
+    assert subject_from_row(ROW | {"is_old_secret": True}).presents_old_secret
+
+
 @pytest.mark.parametrize(
     ("key_scopes", "expected"),
     [

@@ -95,15 +95,20 @@ def _api_keys() -> None:
 
 
 def _authenticate() -> None:
-    """The secret's MAC is computed by the caller, so equality in SQL tells nothing about the secret."""
+    """The secret's MAC is computed by the caller, so equality in SQL tells nothing about the secret.
+
+    A key's old secret opens for as long as its grace lasts, and the answer tells it from the current one.
+    """
     op.execute("""
-        CREATE FUNCTION eai.authenticate(p_key_id text, p_macs bytea[]) RETURNS uuid
+        CREATE FUNCTION eai.authenticate(
+            p_key_id text, p_macs bytea[], OUT api_key uuid, OUT is_old_secret boolean
+        )
         LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = eai, pg_temp AS $$
         DECLARE
             found_tenant uuid;
-            found_key    uuid;
         BEGIN
-            SELECT k.tenant_id, k.id INTO found_tenant, found_key
+            SELECT k.tenant_id, k.id, k.secret_mac <> ALL (p_macs)
+              INTO found_tenant, api_key, is_old_secret
               FROM eai.api_keys k
              WHERE k.key_id = p_key_id
                AND k.revoked_at IS NULL
@@ -111,10 +116,9 @@ def _authenticate() -> None:
                AND (k.secret_mac = ANY (p_macs)
                     OR (k.previous_mac = ANY (p_macs) AND k.previous_expires_at > now()));
             IF found_tenant IS NULL THEN
-                RETURN NULL;
+                RETURN;
             END IF;
             PERFORM set_config('app.tenant_id', found_tenant::text, true);
-            RETURN found_key;
         END $$""")
     step_function("authenticate(text, bytea[])", AUTH)
 
@@ -142,9 +146,11 @@ def _subject() -> None:
         CREATE FUNCTION eai.subject(p_key_id text, p_macs bytea[]) RETURNS jsonb
         LANGUAGE plpgsql VOLATILE AS $$
         DECLARE
-            api_key uuid := eai.authenticate(p_key_id, p_macs);
+            found record := eai.authenticate(p_key_id, p_macs);
         BEGIN
-            RETURN CASE WHEN api_key IS NOT NULL THEN eai.subject_of_key(api_key) END;
+            RETURN CASE WHEN found.api_key IS NOT NULL THEN
+                eai.subject_of_key(found.api_key) || jsonb_build_object('is_old_secret', found.is_old_secret)
+            END;
         END $$""")
     for signature in ("subject_of_key(uuid)", "subject(text, bytea[])"):
         op.execute(f"REVOKE ALL ON FUNCTION eai.{signature} FROM PUBLIC")
