@@ -145,7 +145,8 @@ async def first_start(platform: Platform, keys: FirstKeys | None = None) -> Firs
 def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
-    return {**knowledge, INGESTION_JOB: JobHandler(platform.ingestion.run, platform.ingestion.give_up)}
+    ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, is_slow=True)
+    return {**knowledge, INGESTION_JOB: ingestion}
 
 
 async def warm_up(platform: Platform) -> None:

@@ -36,7 +36,7 @@ def job_handlers(database: Database, vectors: Vectors, jobs: Jobs, audit: Audit)
         REWEIGH: Reweighing(database, vectors, jobs).run,
     }
     later = try_later(database, jobs)
-    return {name: JobHandler(run=run, give_up=later) for name, run in functions.items()}
+    return {name: JobHandler(run, later, is_slow=name == REWEIGH) for name, run in functions.items()}
 
 
 def try_later(database: Database, jobs: Jobs) -> DeadLetter:

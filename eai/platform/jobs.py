@@ -22,6 +22,8 @@ from eai.platform.database import RECONNECT_S, Database, raw_connection
 
 MAX_FAILURES = 3
 _CONNECTION_WITHIN_S = 5.0
+_CONNECTIONS = 6
+"""A worker listens on two of them, for jobs that take long and for those that do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Jobs:
         connector = PsycopgConnector(
             conninfo=database.conninfo,
             min_size=1,
-            max_size=4,
+            max_size=_CONNECTIONS,
             timeout=_CONNECTION_WITHIN_S,
             reconnect_timeout=RECONNECT_S,
         )
@@ -166,6 +168,7 @@ class Jobs:
     ) -> None:
         task = self.app.configure_task(
             name,
+            queue=name,
             connection=await raw_connection(session),
             schedule_in={"seconds": after_s} if after_s else None,
         )

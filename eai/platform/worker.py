@@ -1,7 +1,7 @@
 """Runs jobs: claims each under its tenant, keeps its lease alive, and settles how it ended."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
@@ -23,6 +23,7 @@ DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
 
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
+QUICK_SLOTS = 2
 
 log = structlog.get_logger(__name__)
 
@@ -38,11 +39,12 @@ class JobHandler:
     """What to run for a job of one name, and what to do once it is given up.
 
     `run` closes the job itself, with `Jobs.complete` in the transaction of its effect. `give_up`
-    does the same with `Jobs.fail`.
+    does the same with `Jobs.fail`. `is_slow` jobs have slots of their own: nothing else waits for them.
     """
 
     run: JobFunction
     give_up: DeadLetter
+    is_slow: bool = False
 
 
 class Worker:
@@ -56,22 +58,29 @@ class Worker:
             jobs.app.task(name=name, pass_context=False)(self._task(name))
 
     async def run(self, *, concurrency: int = 4) -> None:
-        """Work until cancelled; a job that is running then is handed back. Fails when the sweeps do."""
-        async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
-            sweeps = group.create_task(self._sweep_forever())
-            try:
-                while True:
-                    await self._carry(concurrency)
-                    await asyncio.sleep(RECONNECT_AFTER_S)
-            finally:
-                sweeps.cancel()
+        """Work until cancelled; a job that is running then is handed back. Fails when the sweeps do.
 
-    async def _carry(self, concurrency: int) -> None:
-        """Have procrastinate bring jobs until it loses the database."""
+        `concurrency` jobs that take long run at a time, and QUICK_SLOTS of the others beside them.
+        """
+        async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
+            group.create_task(self._sweep_forever())
+            for is_slow, slots in ((True, concurrency), (False, QUICK_SLOTS)):
+                names = [name for name, handler in self._handlers.items() if handler.is_slow is is_slow]
+                if names:
+                    group.create_task(self._carry_forever(names, slots))
+
+    async def _carry_forever(self, names: Sequence[str], slots: int) -> None:
+        while True:
+            await self._carry(names, slots)
+            await asyncio.sleep(RECONNECT_AFTER_S)
+
+    async def _carry(self, names: Sequence[str], slots: int) -> None:
+        """Have procrastinate bring jobs of these names until it loses the database."""
         pace = self._jobs.pace
         carrier = _Carrier(
             self._jobs.app,
-            concurrency=concurrency,
+            queues=names,
+            concurrency=slots,
             install_signal_handlers=False,
             update_heartbeat_interval=pace.heartbeat_s,
             stalled_worker_timeout=pace.stalled_after_s,

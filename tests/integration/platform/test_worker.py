@@ -129,6 +129,41 @@ async def test_a_run_whose_job_another_worker_took_over_ends(
     assert await _row(database, tenant, job) == ("running", None)
 
 
+async def test_jobs_that_take_long_leave_slots_to_those_that_do_not(
+    database: Database, jobs: Jobs, tenant: TenantId
+) -> None:
+    slow_started, quick_done = asyncio.Event(), asyncio.Event()
+
+    async def take_long(run: JobRun) -> None:
+        slow_started.set()
+        await quick_done.wait()
+        async with database.transaction(tenant) as session:
+            await jobs.complete(session, run)
+
+    async def be_quick(run: JobRun) -> None:
+        async with database.transaction(tenant) as session:
+            await jobs.complete(session, run)
+        quick_done.set()
+
+    later = try_later(database, jobs)
+    handlers = {
+        "test.slow": JobHandler(take_long, later, is_slow=True),
+        "test.quick": JobHandler(be_quick, later),
+    }
+    working = asyncio.create_task(Worker(database, jobs, handlers).run(concurrency=1))
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, JobId(uuid4()), "test.slow", {})
+        await jobs.create(session, tenant, JobId(uuid4()), "test.slow", {})
+    async with asyncio.timeout(20):
+        await slow_started.wait()
+        async with database.transaction(tenant) as session:
+            await jobs.create(session, tenant, JobId(uuid4()), "test.quick", {})
+        await quick_done.wait()
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+
+
 async def test_a_worker_whose_sweeps_fail_fails_too(database: Database, jobs: Jobs) -> None:
     class Unswept(Worker):
         async def sweep(self) -> None:
