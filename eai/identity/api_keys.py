@@ -23,7 +23,7 @@ from eai.identity.errors import (
     WouldLockOut,
 )
 from eai.identity.issuing import Issuing
-from eai.identity.key_bounds import require_no_longer_life, require_within_own
+from eai.identity.key_bounds import require_no_longer_life, require_revocable, require_within_own
 from eai.identity.models import ApiKey, Principal
 from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.identity.schemas import ApiKeyOut, ApiKeyWithSecret, NewApiKey, Rotation
@@ -138,12 +138,14 @@ class ApiKeys:
     ) -> None:
         """End both secrets of the key for good; a key that is revoked stays so.
 
-        Raises NotFound, PreconditionFailed, SecretSuperseded, and WouldLockOut for the last one of the
-        bootstrap administrator that opens `tenant:admin`.
+        A key may always revoke itself, and of its principal's others those that open no more than it
+        does. Raises NotFound, PreconditionFailed, SecretSuperseded, ScopeExceedsOwn, ClearanceExceeded,
+        and WouldLockOut for the last one of the bootstrap administrator that opens `tenant:admin`.
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)
         _require_current_secret(subject)
+        await require_revocable(rows, subject, row)
         if row.revoked_at is not None:
             return
         await _require_another_bootstrap_key(rows, row)

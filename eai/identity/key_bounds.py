@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from eai.access.classification import LEVELS, Classification
-from eai.access.scopes import Role, Scope
+from eai.access.classification import LEVELS, Classification, lowest
+from eai.access.scopes import Role, Scope, scopes_of
 from eai.access.subject import Subject
 from eai.identity.errors import ClearanceExceeded, ExpiryExceeded, ScopeExceedsOwn
 from eai.identity.grants import key_clearance, key_scopes, require_clearance, require_scopes
-from eai.identity.models import Principal
-from eai.identity.repository import ApiKeyRows
+from eai.identity.models import ApiKey, Principal
+from eai.identity.repository import ApiKeyRows, PrincipalRows
 
 
 async def require_within_own(
@@ -33,6 +33,21 @@ async def require_within_own(
         raise ScopeExceedsOwn(scopes=sorted(opened))
     if clearance is None and parent.clearance is not None:
         raise ClearanceExceeded(clearance=subject.clearance.value)
+
+
+async def require_revocable(rows: ApiKeyRows, subject: Subject, row: ApiKey) -> None:
+    """Raise ScopeExceedsOwn or ClearanceExceeded for another key of the subject's own that is wider.
+
+    Only what the key opens today counts: one that names what its principal has lost is no wider for it.
+    Neither does its end, since a key that is taken away opens nothing for longer.
+    """
+    if row.principal_id != subject.principal or row.id == subject.api_key:
+        return
+    owner = await PrincipalRows(rows.session, rows.tenant).get(row.principal_id)
+    held = scopes_of(map(Role, owner.roles))
+    scopes = None if row.scopes is None else tuple(scope for scope in map(Scope, row.scopes) if scope in held)
+    clearance = None if row.clearance is None else lowest(LEVELS[owner.clearance], LEVELS[row.clearance])
+    await require_within_own(rows, subject, owner, scopes, clearance)
 
 
 async def require_no_longer_life(rows: ApiKeyRows, subject: Subject, expires_at: datetime | None) -> None:

@@ -87,6 +87,8 @@ async def revoke_api_key(
 ) -> None:
     """Revoke a key for good, both secrets at once; it stays listed.
 
+    A key may always revoke itself. 403 `scope_exceeds_own` or `clearance_exceeded` for another one of your
+    own that opens more than the credential which asks.
     409 `would_lock_out` for the last key with which the bootstrap administrator administers.
     """
     await services.api_keys.revoke(session, caller, ApiKeyId(key), revision=tags.expected)

@@ -175,14 +175,48 @@ async def test_who_others_are_is_told_to_administrators_only(identity: Identity,
             await identity.key(admin, principal_id=principal)
 
 
-async def test_ones_own_keys_are_read_and_revoked_with_any_of_them(identity: Identity, admin: Person) -> None:
+async def test_ones_own_keys_are_read_with_any_of_them(identity: Identity, admin: Person) -> None:
     bea = await identity.person(admin, Role.MEMBER)
     nothing = await identity.narrowed(bea, scopes=())
     assert await _list(identity, nothing) == [bea.subject.api_key, nothing.subject.api_key]
     assert (await _get(identity, nothing, bea.subject.api_key)).principal_id == bea.subject.principal
-    await _revoke(identity, nothing, bea.subject.api_key)
+
+
+async def test_a_key_revokes_no_wider_sibling_but_always_itself(identity: Identity, admin: Person) -> None:
+    bea = await identity.person(admin, Role.KB_MANAGER)
+    reading = await identity.narrowed(bea, scopes=(Scope.KB_READ,))
+    low = await identity.narrowed(bea, clearance=Classification.PUBLIC)
+    for narrow, refusal in ((reading, ScopeExceedsOwn), (low, ClearanceExceeded)):
+        with pytest.raises(refusal):
+            await _revoke(identity, narrow, bea.subject.api_key)
+    await identity.signed_in(bea.api_key)
+    with pytest.raises(ScopeExceedsOwn):
+        await _revoke(identity, reading, low.subject.api_key)
+    within = await identity.key(reading, scopes=(Scope.KB_READ,))
+    for narrow, key in ((reading, within.id), (reading, reading.subject.api_key), (bea, low.subject.api_key)):
+        await _revoke(identity, narrow, key)
+    await _revoke(identity, bea, bea.subject.api_key)
     with pytest.raises(Unauthenticated):
         await identity.signed_in(bea.api_key)
+
+
+async def test_a_sibling_that_names_what_its_principal_lost_is_revoked(
+    identity: Identity, admin: Person
+) -> None:
+    bea = await identity.person(admin, Role.KB_MANAGER)
+    stale = await identity.key(bea, scopes=(Scope.KB_WRITE,), clearance=Classification.INTERNAL)
+    patch = PrincipalPatch(roles=(Role.MEMBER,), clearance=Classification.PUBLIC)
+    async with identity.database.transaction(admin.subject.tenant) as session:
+        await identity.principals.update(session, admin.subject, bea.subject.principal, patch)
+    await _revoke(identity, await identity.signed_in(bea.api_key), stale.id)
+
+
+async def test_an_administrator_revokes_others_keys_that_are_wider(identity: Identity, admin: Person) -> None:
+    bea = await identity.person(admin, Role.KB_MANAGER)
+    narrow = await identity.narrowed(admin, scopes=(Scope.TENANT_ADMIN,), clearance=Classification.PUBLIC)
+    await _revoke(identity, narrow, bea.subject.api_key)
+    with pytest.raises(ScopeExceedsOwn):
+        await _revoke(identity, narrow, admin.subject.api_key)
 
 
 async def test_other_principals_keys_do_not_exist(identity: Identity, admin: Person) -> None:
