@@ -4,7 +4,7 @@ The controls of a call run in one order, each with its own error. Local models o
 their calls need no intent in the chain beforehand: the event follows with the measured usage.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -44,7 +44,10 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCall:
-    """Texts to embed on behalf of `actor`; `level` is the highest classification among them."""
+    """Texts to embed on behalf of `actor`; `level` is the highest classification among them.
+
+    `before_batch` is awaited before each call of the model; what it raises ends the embedding.
+    """
 
     tenant: TenantId
     actor: Actor
@@ -54,6 +57,7 @@ class EmbeddingCall:
     operation: Operation
     level: Classification
     labels: Mapping[str, str] = field(default_factory=dict)
+    before_batch: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class Gateway:
         batches = []
         tokens = 0
         for start in range(0, len(call.texts), self._batch_size):
+            if call.before_batch is not None:
+                await call.before_batch()
             texts = call.texts[start : start + self._batch_size]
             with span(f"embeddings {model.name}", _attributes(call, model)):
                 answer = await embedder.embed(texts, call.role)

@@ -13,7 +13,15 @@ from eai.audit.service import Audit
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import EmbeddingCall, Gateway, Operation
 from eai.ingestion.confinement import extract_confined
-from eai.ingestion.passages import EmbeddedPassages, Extract, Indexed, Manuscript, Passage, Passages
+from eai.ingestion.passages import (
+    Checkpoint,
+    EmbeddedPassages,
+    Extract,
+    Indexed,
+    Manuscript,
+    Passage,
+    Passages,
+)
 from eai.ingestion.splitting import split
 from eai.kernel.ids import chunk_id, point_id
 from eai.knowledge.lexical import (
@@ -68,12 +76,16 @@ class EmbedPassages:
         self._audit = audit
 
     @component.output_types(embedded=EmbeddedPassages)
-    def run(self, manuscript: Manuscript, passages: Passages) -> dict[str, EmbeddedPassages]:
+    def run(
+        self, manuscript: Manuscript, passages: Passages, before_batch: Checkpoint
+    ) -> dict[str, EmbeddedPassages]:
         raise AsynchronousOnly
 
     @component.output_types(embedded=EmbeddedPassages)
-    async def run_async(self, manuscript: Manuscript, passages: Passages) -> dict[str, EmbeddedPassages]:
-        """Raises whatever refuses the call; nothing has been written then."""
+    async def run_async(
+        self, manuscript: Manuscript, passages: Passages, before_batch: Checkpoint
+    ) -> dict[str, EmbeddedPassages]:
+        """Raises whatever refuses the call, and what `before_batch` raises; nothing has been written then."""
         call = EmbeddingCall(
             tenant=manuscript.tenant,
             actor=manuscript.submitter,
@@ -83,6 +95,7 @@ class EmbedPassages:
             operation=Operation.INGEST,
             level=manuscript.level,
             labels=manuscript.labels,
+            before_batch=before_batch,
         )
         answer = await self._gateway.embed(call)
         # Before anything is done with the vectors: what follows may fail, and the model was asked.

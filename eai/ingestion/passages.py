@@ -1,7 +1,7 @@
 """The immutable values that travel through the ingestion pipeline, stage by stage."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,9 @@ from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
 from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
+
+Checkpoint = Callable[[], Awaitable[None]]
+"""Raises once the work is not wanted any more."""
 
 
 @dataclass(frozen=True, slots=True)

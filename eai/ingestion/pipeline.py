@@ -1,11 +1,13 @@
 """The ingestion pipeline, top to bottom. One instance serves every document."""
 
+from typing import Any
+
 from haystack import Pipeline
 
 from eai.audit.service import Audit
 from eai.gateway.service import Gateway
 from eai.ingestion.components import EmbedPassages, ExtractText, SplitText, WritePoints
-from eai.ingestion.passages import Indexed, Manuscript
+from eai.ingestion.passages import Checkpoint, Indexed, Manuscript
 from eai.knowledge.ports import Vectors
 from eai.platform.pipelines import run_pipeline
 
@@ -23,9 +25,11 @@ def ingestion_pipeline(gateway: Gateway, audit: Audit, vectors: Vectors) -> Pipe
     return pipeline
 
 
-async def index(pipeline: Pipeline, manuscript: Manuscript) -> Indexed:
-    """Run one manuscript through; raises what a stage raised."""
+async def index(pipeline: Pipeline, manuscript: Manuscript, before_batch: Checkpoint) -> Indexed:
+    """Run one manuscript through; raises what a stage raised, or `before_batch` before a model is called."""
     stages = ("extract", "split", "embed", "write")
-    answer = await run_pipeline(pipeline, {stage: {"manuscript": manuscript} for stage in stages})
+    inputs: dict[str, dict[str, Any]] = {stage: {"manuscript": manuscript} for stage in stages}
+    inputs["embed"]["before_batch"] = before_batch
+    answer = await run_pipeline(pipeline, inputs)
     indexed: Indexed = answer["write"]["indexed"]
     return indexed

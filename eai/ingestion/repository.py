@@ -1,11 +1,11 @@
 """Reads what a job names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
@@ -47,18 +47,25 @@ async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping
                 (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
                 & (DocumentVersion.document_id == KnowledgeDocument.id),
             )
-            .where(
-                KnowledgeDocument.tenant_id == tenant,
-                KnowledgeDocument.id == UUID(parameters["document"]),
-                KnowledgeDocument.deleting_since.is_(None),
-                DocumentVersion.id == UUID(parameters["version"]),
-            )
+            .where(*_named(tenant, parameters))
         )
     ).one_or_none()
     if base is None or row is None:
         return None
     document, version = row
     return await _work(session, base, document, version, parameters)
+
+
+async def is_wanted(session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]) -> bool:
+    """Whether `load_work` would find the work, without loading the text."""
+    statement = select(DocumentVersion.id).join_from(
+        KnowledgeDocument,
+        DocumentVersion,
+        (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
+        & (DocumentVersion.document_id == KnowledgeDocument.id),
+    )
+    found = await session.scalar(statement.where(*_named(tenant, parameters)))
+    return found is not None and await BaseRows(session, tenant).find(parameters["base"]) is not None
 
 
 def placement_of(generation: StoredGeneration) -> Mapping[str, Any]:
@@ -90,6 +97,15 @@ def submitter_of(parameters: Mapping[str, Any]) -> Actor:
         submitter["kind"],
         PrincipalId(UUID(submitter["principal"])),
         ApiKeyId(UUID(submitter["api_key"])),
+    )
+
+
+def _named(tenant: TenantId, parameters: Mapping[str, Any]) -> Sequence[ColumnElement[bool]]:
+    return (
+        KnowledgeDocument.tenant_id == tenant,
+        KnowledgeDocument.id == UUID(parameters["document"]),
+        KnowledgeDocument.deleting_since.is_(None),
+        DocumentVersion.id == UUID(parameters["version"]),
     )
 
 

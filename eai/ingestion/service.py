@@ -19,9 +19,9 @@ from eai.audit.service import Audit
 from eai.gateway.service import Gateway
 from eai.ingestion.acceptance import Acceptance, Accepted, Submission
 from eai.ingestion.components import version_selector
-from eai.ingestion.passages import Indexed
+from eai.ingestion.passages import Checkpoint, Indexed
 from eai.ingestion.pipeline import index, ingestion_pipeline
-from eai.ingestion.repository import Work, load_work, placement_of, placements, submitter_of
+from eai.ingestion.repository import Work, is_wanted, load_work, placement_of, placements, submitter_of
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import DocumentId, VersionId, chunk_id
 from eai.knowledge.documents.deletion import begin_deletion
@@ -129,7 +129,7 @@ class Ingestion:
             await self._vectors.delete(generation.space, generation.selector(document, version))
 
     async def _index_and_serve(self, run: JobRun, work: Work) -> None:
-        indexed = await index(self._pipeline, work.manuscript)
+        indexed = await index(self._pipeline, work.manuscript, self._checkpoint(run))
         try:
             await self._serve(run, work, indexed)
         except (VersionOutdated, Fenced) as error:
@@ -162,6 +162,17 @@ class Ingestion:
                 },
             )
 
+    def _checkpoint(self, run: JobRun) -> Checkpoint:
+        """Raises Fenced once another attempt has begun, and VersionOutdated once the document has gone."""
+
+        async def checkpoint() -> None:
+            async with self._database.transaction(run.tenant) as session:
+                await self._jobs.confirm(session, run)
+                if not await is_wanted(session, run.tenant, run.parameters):
+                    raise VersionOutdated
+
+        return checkpoint
+
     async def _close_outdated(self, run: JobRun) -> None:
         log.info("ingestion.outdated", document=run.parameters["document"])
         async with self._database.transaction(run.tenant) as session:
@@ -169,7 +180,7 @@ class Ingestion:
 
     async def _is_wanted(self, run: JobRun) -> bool:
         async with self._database.transaction(run.tenant) as session:
-            return await load_work(session, run.tenant, run.parameters) is not None
+            return await is_wanted(session, run.tenant, run.parameters)
 
     async def _leave_to_a_worker(self, run: JobRun) -> None:
         # It may have ended at the last moment; and a lease that cannot be handed back runs out by itself.

@@ -1,11 +1,14 @@
 """Documents coming in over HTTP: what is taken, what is refused, and that a refusal leaves nothing."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from eai.gateway.ports import Embedded, EmbeddingRole
+from eai.integrations.local_models import HashEmbedder
 from tests.stack import Company, Stack
 
 NOON = "Parcels leave the depot at noon."
@@ -243,6 +246,33 @@ async def test_a_model_that_was_asked_is_on_record_though_the_index_is_down(
         await stack.engine.start()
     events = await company.admin.got("/v1/audit/events", action="model.invoke")
     assert [event["facts"]["operation"] for event in events["data"]] == ["ingest"]
+
+
+async def test_a_document_that_is_deleted_is_embedded_no_further(
+    stack: Stack, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await company.base()
+    path = f"/v1/knowledge-bases/{base}/documents"
+    asked, deleted, embed = asyncio.Event(), asyncio.Event(), HashEmbedder.embed
+    calls: list[int] = []
+
+    async def slowly(self: HashEmbedder, texts: Sequence[str], role: EmbeddingRole) -> Embedded:
+        if role is EmbeddingRole.DOCUMENT:
+            calls.append(len(texts))
+            asked.set()
+            await deleted.wait()
+        return await embed(self, texts, role)
+
+    monkeypatch.setattr(HashEmbedder, "embed", slowly)
+    content = "\n\n".join(f"Parcel {n} leaves the depot at noon. " * 40 for n in range(200))
+    body = {"title": "Parcels", "content": content}
+    submitting = asyncio.create_task(company.admin.post(path, json=body))
+    await asked.wait()
+    (document,) = (await company.admin.got(path))["data"]
+    assert (await company.admin.delete(f"{path}/{document['id']}")).is_success
+    deleted.set()
+    assert (await submitting).status_code == 404
+    assert len(calls) == 1
 
 
 async def test_a_copy_that_the_caller_may_not_read_does_not_show(company: Company) -> None:
