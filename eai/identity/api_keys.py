@@ -29,7 +29,7 @@ from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.identity.schemas import ApiKeyOut, ApiKeyWithSecret, NewApiKey, Rotation
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput
-from eai.kernel.ids import ApiKeyId, PrincipalId
+from eai.kernel.ids import PLATFORM_TENANT, ApiKeyId, PrincipalId
 from eai.kernel.paging import Page, PageRequest
 from eai.platform.listing import next_key
 from eai.tenants.repository import TenantRows
@@ -140,7 +140,8 @@ class ApiKeys:
 
         A key may always revoke itself, and of its principal's others those that open no more than it
         does. Raises NotFound, PreconditionFailed, SecretSuperseded, ScopeExceedsOwn, ClearanceExceeded,
-        and WouldLockOut for the last one of the bootstrap administrator that opens `tenant:admin`.
+        and WouldLockOut for the last one of the bootstrap administrator that opens `tenant:admin`, or of
+        the platform's operator that opens `platform:admin`.
         """
         rows = ApiKeyRows(session, subject.tenant)
         row = await rows.hold(key, _visible(subject), revision=revision)
@@ -148,7 +149,7 @@ class ApiKeys:
         await require_revocable(rows, subject, row)
         if row.revoked_at is not None:
             return
-        await _require_another_bootstrap_key(rows, row)
+        await _require_another_founders_key(rows, row)
         row = await rows.change(key, revoked_at=await rows.now(), previous_mac=None, previous_expires_at=None)
         await self._record(session, subject, AuditAction.API_KEY_REVOKE, row, {})
 
@@ -184,15 +185,20 @@ async def _owner(session: AsyncSession, subject: Subject, principal: UUID) -> Pr
     return owner
 
 
-async def _require_another_bootstrap_key(rows: ApiKeyRows, row: ApiKey) -> None:
-    """The tenant's row is held before counting, so that two last keys cannot end together."""
+async def _require_another_founders_key(rows: ApiKeyRows, row: ApiKey) -> None:
+    """Keep a key to the bootstrap administrator, or the platform's operator, whom nobody could replace.
+
+    The tenant's row is held before counting, so that two last keys cannot end together.
+    """
+    duty = Scope.PLATFORM_ADMIN if rows.tenant == PLATFORM_TENANT else Scope.TENANT_ADMIN
     owner = await PrincipalRows(rows.session, rows.tenant).get(row.principal_id)
     is_past = row.expires_at is not None and row.expires_at <= await rows.now()
-    is_narrow = row.scopes is not None and Scope.TENANT_ADMIN not in row.scopes
-    if not owner.is_bootstrap or is_past or is_narrow:
+    is_narrow = row.scopes is not None and duty not in row.scopes
+    is_founder = owner.is_bootstrap or rows.tenant == PLATFORM_TENANT
+    if not is_founder or is_past or is_narrow:
         return
     await TenantRows(rows.session, rows.tenant).hold()
-    if not await rows.has_live_key(owner.id, Scope.TENANT_ADMIN, besides=row.id):
+    if not await rows.has_live_key(owner.id, duty, besides=row.id):
         raise WouldLockOut
 
 

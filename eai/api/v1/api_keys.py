@@ -89,6 +89,7 @@ async def revoke_api_key(
 
     A key may always revoke itself. 403 `scope_exceeds_own` or `clearance_exceeded` for another one of your
     own that opens more than the credential which asks.
-    409 `would_lock_out` for the last key with which the bootstrap administrator administers.
+    409 `would_lock_out` for the last key with which the bootstrap administrator or the platform's operator
+    does its work.
     """
     await services.api_keys.revoke(session, caller, ApiKeyId(key), revision=tags.expected)

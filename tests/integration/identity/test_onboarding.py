@@ -15,7 +15,7 @@ from eai.access.scopes import BOOTSTRAP_ADMINISTRATOR_ROLES, Role, Scope
 from eai.audit.actions import AuditAction
 from eai.audit.details import Details
 from eai.audit.service import Audit
-from eai.identity.errors import SecretAlreadyShown
+from eai.identity.errors import SecretAlreadyShown, WouldLockOut
 from eai.identity.issuing import Issuing
 from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.kernel.clock import SystemClock
@@ -220,3 +220,11 @@ async def test_an_operator_replaces_its_own_key(first: Identity) -> None:
     operator = await first.signed_in(keys.operator.text)
     second = await first.narrowed(operator, scopes=(Scope.PLATFORM_ADMIN,))
     assert second.subject.principal == operator.subject.principal
+    async with first.database.transaction(PLATFORM_TENANT) as session:
+        await first.api_keys.revoke(session, operator.subject, operator.subject.api_key)
+    nothing = await first.narrowed(second, scopes=(), clearance=Classification.PUBLIC)
+    for key in (second, nothing):
+        with nullcontext() if key is nothing else pytest.raises(WouldLockOut):
+            async with first.database.transaction(PLATFORM_TENANT) as session:
+                await first.api_keys.revoke(session, second.subject, key.subject.api_key)
+    assert (await first.signed_in(second.api_key)).subject.is_platform
