@@ -26,8 +26,12 @@ def _storable(text: str) -> str:
     return text
 
 
-Line = Annotated[str, AfterValidator(_storable), AfterValidator(_printable)]
-Name = Annotated[Line, StringConstraints(min_length=1, max_length=255)]
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=255),
+    AfterValidator(_storable),
+    AfterValidator(_printable),
+]
 """What a source calls a document: an external id, or the name of a file."""
 HttpsUri = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https://[^\s\x00-\x1f]+$")]
 
@@ -50,5 +54,6 @@ class DocumentFields(BaseModel):
 class DocumentSubmission(DocumentFields):
     """A document given as text."""
 
-    content: Annotated[str, AfterValidator(_storable), StringConstraints(min_length=1)]
+    # The length first: of what another validator returned, it would be told as that of a list.
+    content: Annotated[str, StringConstraints(min_length=1), AfterValidator(_storable)]
     content_type: str = "text/plain"
