@@ -101,6 +101,13 @@ class Jobs:
         )
         await self._announce(session, tenant, job, name)
 
+    async def is_pending(
+        self, session: AsyncSession, tenant: TenantId, name: str, parameters: Mapping[str, Any]
+    ) -> bool:
+        """Whether a job of this name with these parameters is queued or running."""
+        values = {"tenant": tenant, "name": name, "parameters": dict(parameters)}
+        return bool(await session.scalar(_IS_PENDING, values))
+
     async def begin(
         self,
         session: AsyncSession,
@@ -204,6 +211,12 @@ _CREATE = text("""
             CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
             CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
             now() + make_interval(secs => :lease))""").bindparams(bindparam("parameters", type_=JSONB))
+_IS_PENDING = text("""
+    SELECT EXISTS (SELECT FROM eai.jobs
+                    WHERE tenant_id = :tenant AND state IN ('queued', 'running')
+                      AND name = :name AND parameters = :parameters)""").bindparams(
+    bindparam("parameters", type_=JSONB)
+)
 _CLAIM = text("""
     UPDATE eai.jobs
        SET state = 'running', attempt = attempt + 1, failures = failures + 1,

@@ -31,6 +31,9 @@ async def reweigh_if_drifted(
     parameters = {"base": str(base), "generation": str(used.id)}
     if averages.measured is not None and _has_drifted(averages.fixed, averages.measured):
         await rows.set_average_length(averages.measured)
+        if await jobs.is_pending(session, used.tenant, REWEIGH, parameters):
+            # It begins anew when it finds the average changed.
+            return
     elif averages.fixed != used.average_length:
         parameters["document"] = str(document)
     else:

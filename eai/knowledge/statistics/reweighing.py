@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from eai.kernel.ids import DocumentId, GenerationId, PointId
@@ -26,33 +28,58 @@ class Reweighing:
     async def run(self, run: JobRun) -> None:
         """Give every point of the generation, or of one document in it, weights of the present average.
 
-        Raises VectorStoreUnavailable, Fenced.
+        Begins anew when the average is fixed anew meanwhile. Raises VectorStoreUnavailable, Fenced.
         """
-        generation = GenerationId(UUID(run.parameters["generation"]))
+        place = _Place.of(run.progress)
+        while (step := await self._next(run, place)) is not None:
+            generation, batch = step
+            await self._write(run, generation, batch)
+            place = _Place(generation.average_length, batch[-1].point)
+            async with self._database.transaction(run.tenant) as session:
+                await self._jobs.confirm(session, run, progress=place.to_progress())
+
+    async def _next(self, run: JobRun, place: "_Place") -> tuple[Generation, Sequence[ChunkText]] | None:
+        """The next batch with its generation; None when the job is done, and closed."""
+        key = (run.tenant, GenerationId(UUID(run.parameters["generation"])))
         only = run.parameters.get("document")
         document = DocumentId(UUID(only)) if only else None
-        after = PointId(UUID(run.progress["after"])) if "after" in run.progress else None
-        while True:
-            async with self._database.transaction(run.tenant) as session:
-                row = await session.get(Generation, (run.tenant, generation))
-                batch = await ChunkRows(session, run.tenant).texts(
-                    generation, document, after, CHUNKS_PER_BATCH
-                )
-                if row is None or not batch:
-                    await self._jobs.complete(session, run)
-                    return
-            await self._write(row, batch)
-            async with self._database.transaction(run.tenant) as session:
-                now = await session.get(Generation, (run.tenant, generation))
-                if now is not None and now.average_length != row.average_length:
-                    # Fixed anew meanwhile: the batch may have written over newer weights.
-                    continue
-                after = batch[-1].point
-                await self._jobs.confirm(session, run, progress={"after": str(after)})
+        async with self._database.transaction(run.tenant) as session:
+            # Held, so that whoever fixes another average sees this job closed, or is seen by it.
+            row = await session.get(Generation, key, with_for_update={"key_share": True})
+            if row is not None:
+                after = place.after if place.average == row.average_length else None
+                batch = await ChunkRows(session, run.tenant).texts(key[1], document, after, CHUNKS_PER_BATCH)
+                if batch:
+                    return row, batch
+            await self._jobs.complete(session, run)
+        return None
 
-    async def _write(self, generation: Generation, batch: Sequence[ChunkText]) -> None:
-        weights = await asyncio.to_thread(_weights, batch, generation.average_length)
-        await self._vectors.set_sparse(SpaceId(generation.collection, generation.dimensions), weights)
+    async def _write(self, run: JobRun, generation: Generation, batch: Sequence[ChunkText]) -> None:
+        """Write the batch's weights, again where a newer average may have been written over by them."""
+        space = SpaceId(generation.collection, generation.dimensions)
+        average, now = None, generation.average_length
+        while average != now:
+            average = now
+            await self._vectors.set_sparse(space, await asyncio.to_thread(_weights, batch, average))
+            async with self._database.transaction(run.tenant) as session:
+                row = await session.get(Generation, (run.tenant, GenerationId(generation.id)))
+                now = average if row is None else row.average_length
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How far the points are weighed, and with which average; another one is another beginning."""
+
+    average: float | None
+    after: PointId | None
+
+    @classmethod
+    def of(cls, progress: Mapping[str, Any]) -> "_Place":
+        after = progress.get("after")
+        return cls(progress.get("average"), PointId(UUID(after)) if after else None)
+
+    def to_progress(self) -> Mapping[str, Any]:
+        return {"average": self.average, "after": str(self.after)}
 
 
 def _weights(batch: Sequence[ChunkText], average: float) -> Mapping[PointId, SparseVector]:

@@ -58,6 +58,50 @@ async def test_drift_fixes_a_new_average_and_weighs_everything_with_it(
     assert list(after.values()) == [pytest.approx(expected(length, TEXT, "refund"), abs=1e-5)] * 5
 
 
+async def test_many_drifts_queue_one_job(knowledge: Knowledge, admin: Person) -> None:
+    base = await knowledge.base(admin)
+    for times in (1, 4, 16, 64):
+        await knowledge.document(admin, base, " ".join([TEXT] * times))
+    assert await knowledge.work(admin.subject.tenant) == ["knowledge.reweigh"]
+    handle = await knowledge.handle(admin, base)
+    weights = sorted((await weight_of(knowledge, handle, "refund")).values())
+    fixed = handle.generation.average_length
+    assert weights == pytest.approx(
+        sorted(expected(fixed, " ".join([TEXT] * times), "refund") for times in (1, 4, 16, 64)), abs=1e-5
+    )
+
+
+async def test_a_drift_during_the_last_batch_begins_anew(
+    knowledge: Knowledge, admin: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reweighing, "CHUNKS_PER_BATCH", 1)
+    base = await knowledge.base(admin)
+    await knowledge.document(admin, base, TEXT, TEXT + " abroad")
+    ((_, older),) = await knowledge.queued(admin.subject.tenant)
+    slow = Paused(knowledge.vectors, "set_sparse")
+    job = reweighing.Reweighing(knowledge.database, slow, knowledge.jobs)  # type: ignore[arg-type]
+    handle = await knowledge.handle(admin, base)
+    points = sorted(await weight_of(knowledge, handle, "refund"))
+    await knowledge.rows(
+        admin.subject.tenant,
+        "UPDATE eai.jobs SET progress = jsonb_build_object('after', CAST(:after AS text), 'average',"
+        " CAST(:average AS float8))",
+        after=str(PointId(points[0])),
+        average=handle.generation.average_length,
+    )
+    late = asyncio.create_task(job.run(await knowledge.claim(admin.subject.tenant, older)))
+    await slow.reached.wait()
+    await knowledge.document(admin, base, " ".join([TEXT] * 4))
+    assert await knowledge.queued(admin.subject.tenant) == []
+    slow.go_on.set()
+    await late
+    handle = await knowledge.handle(admin, base)
+    weights = sorted((await weight_of(knowledge, handle, "refund")).values())
+    fixed = handle.generation.average_length
+    texts = (TEXT, TEXT + " abroad", " ".join([TEXT] * 4))
+    assert weights == pytest.approx(sorted(expected(fixed, text, "refund") for text in texts), abs=1e-5)
+
+
 async def test_small_drift_changes_nothing(knowledge: Knowledge, admin: Person) -> None:
     base = await knowledge.base(admin)
     await knowledge.document(admin, base, TEXT, TEXT)
@@ -90,8 +134,10 @@ async def test_an_interrupted_reweighing_goes_on_where_it_was(
     points = sorted(await weight_of(knowledge, handle, "refund"))
     await knowledge.rows(
         admin.subject.tenant,
-        "UPDATE eai.jobs SET progress = jsonb_build_object('after', CAST(:after AS text))",
+        "UPDATE eai.jobs SET progress = jsonb_build_object('after', CAST(:after AS text), 'average',"
+        " CAST(:average AS float8))",
         after=str(PointId(points[2])),
+        average=handle.generation.average_length,
     )
     await knowledge.worker.run_one(admin.subject.tenant, job)
     weights = await weight_of(knowledge, handle, "refund")
@@ -124,7 +170,7 @@ async def test_an_average_fixed_anew_meanwhile_wins(knowledge: Knowledge, admin:
     late = asyncio.create_task(job.run(await knowledge.claim(admin.subject.tenant, older)))
     await slow.reached.wait()
     await knowledge.document(admin, base, " ".join([TEXT] * 4))
-    assert await knowledge.work(admin.subject.tenant) == ["knowledge.reweigh"]
+    assert await knowledge.work(admin.subject.tenant) == []
     slow.go_on.set()
     await late
     handle = await knowledge.handle(admin, base)
