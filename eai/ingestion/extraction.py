@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from eai.ingestion.errors import ContentEmpty, ContentTooLarge, ContentTypeNotAccepted, ContentUnreadable
 
 MAX_CONTENT_BYTES = 5 * 1024 * 1024
+_LONGEST_TYPE_TOLD = 100
 _INVISIBLE = "script, style, noscript, template, head, iframe, object, svg"
 _BLOCKS = (
     "p, div, section, article, header, footer, main, aside, nav, h1, h2, h3, h4, h5, h6, "
@@ -48,7 +49,9 @@ def accepted_type(declared: str, filename: str | None = None) -> str:
         return media_type
     if media_type in _UNTYPED and filename and (known := _EXTENSIONS.get(_extension(filename))):
         return known
-    raise ContentTypeNotAccepted(content_type=media_type or "none", accepted=list(_READERS))
+    # It is told in every language, and may be as long as a body.
+    named = media_type[:_LONGEST_TYPE_TOLD] or "none"
+    raise ContentTypeNotAccepted(content_type=named, accepted=list(_READERS))
 
 
 def check_size(size: int) -> None:

@@ -124,6 +124,27 @@ def with_id(body: Any, way: tuple[str | int, ...], value: Any) -> Any:
     return changed
 
 
+def with_value(body: Any, way: tuple[str | int, ...], value: Any) -> Any:
+    """`body` with `value` at `way`, whose last step may be new; None where the steps before are not there."""
+    changed = copy.deepcopy(body)
+    inner = changed
+    for step in way[:-1]:
+        is_there = (
+            step in inner if isinstance(inner, dict) else isinstance(inner, list) and len(inner) > int(step)
+        )
+        if not is_there:
+            return None
+        inner = inner[step]
+    inner[way[-1]] = value
+    return changed
+
+
+def text_places(operation: Operation) -> list[tuple[str | int, ...]]:
+    """The way to every text in the operation's JSON body."""
+    content = operation.description["requestBody"]["content"]["application/json"]
+    return sorted(set(_leaves(content["schema"], ())), key=str)
+
+
 def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema behind a reference into the document. Raises KeyError for one that leads nowhere."""
     while "$ref" in schema:
@@ -146,6 +167,18 @@ def _ids(schema: Mapping[str, Any], way: tuple[str | int, ...]) -> Iterator[tupl
         yield from _ids(member, (*way, name))
     names = [step for step in way if isinstance(step, str)]
     if schema.get("type") == "string" and names and _is_id(names[-1], schema):
+        yield way
+
+
+def _leaves(schema: Mapping[str, Any], way: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    schema = resolved(schema)
+    for choice in [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]:
+        yield from _leaves(choice, way)
+    if "items" in schema:
+        yield from _leaves(schema["items"], (*way, 0))
+    for name, member in schema.get("properties", {}).items():
+        yield from _leaves(member, (*way, name))
+    if schema.get("type") == "string" and way and isinstance(way[-1], str):
         yield way
 
 
