@@ -46,12 +46,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked by whom. `finds` names the files that each must be shown; `note` says what that means."""
+    """What is asked by whom.
+
+    `finds` names the files that each must be shown; `note` says in `language` what that means.
+    """
 
     text: str
     by: tuple[str, ...]
     note: str | None = None
     finds: Mapping[str, frozenset[str]] | None = None
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +121,10 @@ def _source(folder: Traversable, entry: Mapping[str, Any], default: Classificati
 
 def _question(entry: Mapping[str, Any]) -> Question:
     finds = {name: frozenset(wanted) for name, wanted in entry["finds"].items()}
-    return Question(text=entry["ask"], by=tuple(entry["by"]), note=entry["note"].strip(), finds=finds)
+    return Question(
+        text=entry["ask"],
+        by=tuple(entry["by"]),
+        note=entry["note"].strip(),
+        finds=finds,
+        language=entry["language"],
+    )

@@ -23,6 +23,8 @@ _LEVEL_STYLES = {
     "secret": "bold red",
 }
 _NAMED_AT_MOST = 3
+# A note is written in the language of its question, and so is what introduces it.
+_MEANING = {"en": "What it means:", "fr": "Ce que cela veut dire\u00a0:"}
 _MARK = "*"
 
 
@@ -107,7 +109,7 @@ class Screen:
                     self.say(why(answer, other))
         if question.note and keeps_its_promise(question, answers):
             self.say()
-            self.say(f"What it means: {question.note}")
+            self.say(f"{_MEANING[question.language]} {question.note}")
 
     def closed(self, closed: Closed) -> None:
         """That knowing an id opens nothing."""
@@ -126,7 +128,10 @@ class Screen:
             if proof.anchored_seq
             else ("no signed checkpoint was anchored yet, so only the chain vouches for it")
         )
-        self.say(f"Offline, from the export alone: valid, {proof.offline_events} entries; {anchored}.")
+        self.say(
+            f"Offline, from the export alone: valid, {proof.offline_events} entries; {anchored}. "
+            "These are more than before because verifying and exporting are entries themselves."
+        )
         self.say(
             f"The same export with the decision of entry {proof.forged_seq} turned: NOT VALID, "
             f"the verifier names entry {proof.forged_at}."
