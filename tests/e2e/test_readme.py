@@ -25,6 +25,7 @@ VISITS = {
     "how-to": (
         "docs/tutorial.md#start",
         "docs/how-to/add-people-and-keys.md",
+        "docs/how-to/take-in-files.md",
         "docs/how-to/grant-access.md",
         "docs/how-to/delete-and-receipts.md",
         "docs/how-to/verify-the-audit-offline.md",
