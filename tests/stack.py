@@ -162,15 +162,16 @@ async def running_stack(
     models: Models | None = None,
     vectors: Vectors | None = None,
     pace: Pace | None = None,
+    is_working: bool = True,
 ) -> AsyncIterator[Stack]:
-    """API and worker over an engine process in the settings' home."""
+    """API and worker over an engine process in the settings' home; `is_working` false: no worker."""
     chosen.engine_socket.parent.mkdir(parents=True, exist_ok=True)
     engine = Engine(chosen.engine_folder, chosen.engine_socket)
     async with (
         _running(engine),
         build(chosen, models=models, vectors=vectors, pace=pace) as platform,
         _serving(platform) as url,
-        _working(platform),
+        _working(platform) if is_working else nullcontext(),
         AsyncExitStack() as callers,
     ):
         keys = await first_start(platform)

@@ -125,16 +125,25 @@ class Jobs:
         )
         return JobRun(tenant, job, name, attempt=1, failures=1, parameters=parameters)
 
-    async def claim(self, session: AsyncSession, tenant: TenantId, job: JobId) -> JobRun | None:
+    async def claim(
+        self, session: AsyncSession, tenant: TenantId, job: JobId, *, is_alone: bool = True
+    ) -> JobRun | None:
         """Begin the next attempt; None when the job is done, or held by a live attempt.
 
-        The attempt counts as failed until it ends well, so that one that kills its process counts.
+        The attempt counts as failed until it ends well, so that one that kills its process counts. Unless
+        the caller `is_alone`, a job that has one attempt left is not to be had either.
         """
         values = {"tenant": tenant, "job": job, "lease": self.pace.lease_s}
+        values |= {"alone": is_alone, "last": MAX_FAILURES - 1}
         row = (await session.execute(_CLAIM, values)).one_or_none()
         if row is None:
             return None
         return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters, row.progress)
+
+    async def needs_solitude(self, session: AsyncSession, tenant: TenantId, job: JobId) -> bool:
+        """Whether the job waits for its last attempt."""
+        values = {"tenant": tenant, "job": job, "last": MAX_FAILURES - 1}
+        return (await session.execute(_NEEDS_SOLITUDE, values)).one_or_none() is not None
 
     async def confirm(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
@@ -223,7 +232,12 @@ _CLAIM = text("""
            lease_until = clock_timestamp() + make_interval(secs => :lease), updated_at = now()
      WHERE tenant_id = :tenant AND id = :job
        AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
+       AND (:alone OR failures <> :last)
     RETURNING name, attempt, failures, parameters, progress""")
+_NEEDS_SOLITUDE = text("""
+    SELECT 1 FROM eai.jobs
+     WHERE tenant_id = :tenant AND id = :job AND failures = :last
+       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))""")
 _CONFIRM = text("""
     UPDATE eai.jobs
        SET lease_until = clock_timestamp() + make_interval(secs => :lease),

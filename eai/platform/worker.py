@@ -17,6 +17,7 @@ from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.expiry import erase_expired
 from eai.platform.jobs import Fenced, JobRun, Jobs
+from eai.platform.solitude import Solitude
 
 JobFunction = Callable[[JobRun], Awaitable[None]]
 DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
@@ -54,6 +55,7 @@ class Worker:
         self._database = database
         self._jobs = jobs
         self._handlers = handlers
+        self._solitude = Solitude()
         for name in handlers:
             jobs.app.task(name=name, pass_context=False)(self._task(name))
 
@@ -94,12 +96,24 @@ class Worker:
     async def run_one(self, tenant: TenantId, job: JobId) -> None:
         """Claim and run one job here and now; does nothing when it is not to be had.
 
-        A run that lost its job to another worker is cancelled. What else goes wrong comes in a group.
+        A job's last attempt has the process to itself: what kills the process then is that job. A run that
+        lost its job to another worker is cancelled. What else goes wrong comes in a group.
         """
-        async with self._database.transaction(tenant) as session:
-            run = await self._jobs.claim(session, tenant, job)
-        if run is None:
+        async with self._solitude.in_company():
+            async with self._database.transaction(tenant) as session:
+                run = await self._jobs.claim(session, tenant, job, is_alone=False)
+                needs_solitude = run is None and await self._jobs.needs_solitude(session, tenant, job)
+            if run is not None:
+                await self._run(run)
+        if not needs_solitude:
             return
+        async with self._solitude.alone():
+            async with self._database.transaction(tenant) as session:
+                run = await self._jobs.claim(session, tenant, job)
+            if run is not None:
+                await self._run(run)
+
+    async def _run(self, run: JobRun) -> None:
         enter_work(WorkContext())
         try:
             async with asyncio.TaskGroup() as group:
@@ -107,7 +121,7 @@ class Worker:
                 await self._settle(run, self._handlers[run.name])
                 beating.cancel()
         except* Fenced:
-            log.info("job.fenced", tenant=str(tenant), job=str(job), attempt=run.attempt)
+            log.info("job.fenced", tenant=str(run.tenant), job=str(run.job), attempt=run.attempt)
 
     def _task(self, name: str) -> Callable[[str, str], Awaitable[None]]:
         async def task(tenant: str, job: str) -> None:

@@ -19,6 +19,7 @@ from eai.knowledge.ports import Vectors
 from eai.platform.jobs import Pace
 from tests.stack import Caller, Company, Json
 
+HASTE = Pace(lease_s=3, heartbeat_s=0.5, stalled_after_s=2, sweep_interval_s=0.5)
 HURRY = Pace(lease_s=6, heartbeat_s=1, stalled_after_s=4, sweep_interval_s=1)
 _POLL_S = 0.05
 
@@ -45,11 +46,12 @@ class Victim:
 
 @dataclass
 class Held:
-    """A call that waits: `reached` tells that it came, `go_on` lets it pass."""
+    """A call that waits: `reached` tells that it came, `go_on` lets it pass, `ended` that it is over."""
 
     method: str
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Turnstile:
@@ -77,7 +79,11 @@ class Turnstile:
             for held in self._held:
                 if held.method == name and not held.reached.is_set():
                     held.reached.set()
-                    await held.go_on.wait()
+                    try:
+                        await held.go_on.wait()
+                        return await call(*arguments)
+                    finally:
+                        held.ended.set()
             return await call(*arguments)
 
         return passing

@@ -100,6 +100,7 @@ async def test_an_attempt_that_was_taken_over_leaves_no_points_of_a_deleted_docu
         await eventually(lambda: _is_ready(company, base, made["id"]))
         assert (await delete(company, base, made["id"])).json()["status"] == "deleted"
         zombie.go_on.set()
+        await zombie.ended.wait()
     await judge.judge(company.id)
 
 
