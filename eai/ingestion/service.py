@@ -96,6 +96,8 @@ class Ingestion:
     async def give_up(self, run: JobRun, error: EaiError) -> None:
         """Mark the version as failed, with the reason a user can act on."""
         parameters = run.parameters
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)  # the points may be those of whoever took the job over
         await self._remove_points(run)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
@@ -129,11 +131,11 @@ class Ingestion:
             await self._vectors.delete(generation.space, generation.selector(document, version))
 
     async def _index_and_serve(self, run: JobRun, work: Work) -> None:
-        indexed = await index(self._pipeline, work.manuscript, self._checkpoint(run))
         try:
+            indexed = await index(self._pipeline, work.manuscript, self._checkpoint(run))
             await self._serve(run, work, indexed)
-        except (VersionOutdated, Fenced) as error:
-            # Deleted, or a newer text won. Whoever fenced this attempt needs the same points, unless the
+        except (VersionOutdated, Fenced, asyncio.CancelledError) as error:
+            # Deleted, or a newer text won. Whoever took this job over needs the same points, unless the
             # document has gone since: then nobody else knows that they were written once more.
             if isinstance(error, VersionOutdated) or not await self._is_wanted(run):
                 await self._vectors.delete(work.manuscript.space, version_selector(work.manuscript))
