@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -25,7 +26,7 @@ async def extract_confined(source: bytes, content_type: str, *, deadline_s: floa
     if content_type in _TRUSTED:
         return await asyncio.to_thread(extract, source, content_type)
     async with _places():
-        return await _in_child(source, content_type, deadline_s)
+        return await asyncio.to_thread(_in_child, source, content_type, deadline_s)
 
 
 @cache
@@ -34,29 +35,27 @@ def _places() -> asyncio.Semaphore:
     return asyncio.Semaphore(os.cpu_count() or 1)
 
 
-async def _in_child(source: bytes, content_type: str, deadline_s: float) -> str:
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "eai.ingestion.reader", content_type),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=_environment(),
-    )
+def _in_child(source: bytes, content_type: str, deadline_s: float) -> str:
+    # Not the event loop's own way to start a child: uvloop forks, and a fork stops the threads of the
+    # linear algebra under the local models in the middle of their work. `subprocess` uses vfork.
     try:
-        async with asyncio.timeout(deadline_s):
-            answer, _ = await child.communicate(source)
-    except TimeoutError:
+        child = subprocess.run(  # noqa: S603, the program is this interpreter, the arguments are ours
+            [sys.executable, "-m", "eai.ingestion.reader", content_type],
+            input=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            timeout=deadline_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
         raise _too_complex() from None
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
     if child.returncode == REFUSED:
-        refusal = json.loads(answer)
+        refusal = json.loads(child.stdout)
         raise _REFUSALS[refusal["code"]](*refusal["fields"])
     if child.returncode != 0:
         raise _too_complex()
-    return answer.decode()
+    return child.stdout.decode()
 
 
 def _environment() -> Mapping[str, str]:
