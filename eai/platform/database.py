@@ -7,7 +7,7 @@ which bind the tenant themselves as their first step.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, LiteralString, cast
 
 import orjson
@@ -23,6 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_asyn
 from eai.kernel.errors import Unavailable
 from eai.kernel.ids import TenantId
 from eai.platform.conninfo import libpq_conninfo
+from eai.platform.shares import Shares
 
 BIND_TENANT = text("SELECT set_config('app.tenant_id', :tenant, true)")
 
@@ -36,6 +37,9 @@ RECONNECT_S = 1.0
 
 Its pauses between tries double: left alone, it would stay away as long again as PostgreSQL was.
 """
+
+LARGEST_SHARE = 0.7
+"""How much of the pool one tenant may hold: where all of it waits for one row, the others go on."""
 
 
 class DatabaseUnavailable(Unavailable):
@@ -70,6 +74,8 @@ class Database:
             json_serializer=lambda value: orjson.dumps(value).decode(),
         )
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
+        self._checkout_timeout_s = checkout_timeout_s
+        self._shares = Shares(max(1, int(pool_size * LARGEST_SHARE)))
         self._statements = AsyncConnectionPool(
             self._conninfo,
             open=False,
@@ -101,6 +107,15 @@ class Database:
 
         Raises DatabaseUnavailable when PostgreSQL fails in a way that may pass; nothing is kept then.
         """
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._shares.one(tenant, self._checkout_timeout_s))
+            except TimeoutError as error:
+                raise DatabaseUnavailable from error
+            yield await stack.enter_async_context(self._transaction(tenant))
+
+    @asynccontextmanager
+    async def _transaction(self, tenant: TenantId) -> AsyncIterator[AsyncSession]:
         try:
             async with self._sessions.begin() as session:
                 await session.execute(BIND_TENANT, {"tenant": str(tenant)})
