@@ -25,8 +25,8 @@ async def test_a_credential_that_opens_nothing_is_told_what_none_is_told(
 ) -> None:
     valid = Request.of(operation, world.my)
     answers = {name: await valid.sent(caller) for name, caller in world.strangers.all().items()}
-    for name, caller in world.strangers.all().items():
-        answers[f"{name}, with a bad body"] = await valid.spoilt().sent(caller)
+    for name in ("nobody", "revoked", "unknown"):
+        answers[f"{name}, with a bad body"] = await valid.spoilt().sent(world.strangers.all()[name])
     assert code_of(answers["nobody"]) == (401, "unauthenticated")
     assert answers["nobody"].headers["www-authenticate"] == "Bearer"
     first = told(answers["nobody"])
