@@ -208,7 +208,9 @@ def report(comparisons: dict[str, Comparison], arguments: argparse.Namespace) ->
 
 def _summary(name: str, comparison: Comparison) -> list[str]:
     """What the layout is, and its worst cells."""
-    layout = "Exact (no graph)" if name == "exact" else "With the engine's graph (HNSW, ACORN)"
+    links, breadth = GRAPH.links, GRAPH.search_breadth
+    graph = f"With the engine's graph ({links} links a node, search breadth {breadth:,})"
+    layout = "Exact, without a graph" if name == "exact" else graph
     arranged = f"{layout}; arranged in {middle(comparison.arranged_s):.0f} s, outside the timed part."
     rows = []
     for how, cells in (("in process", comparison.in_process), ("over the socket", comparison.over_socket)):

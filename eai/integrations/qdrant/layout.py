@@ -6,6 +6,12 @@ import qdrant_edge as q
 
 DENSE = "dense"
 SPARSE = "sparse"
+_NARROW = 0.2
+"""Filters that leave less than this share have hidden nodes searched through (ACORN).
+
+At a half it took five times as long, and the engine takes a half in many classes for less than 0.4, its
+own bound.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Layout:
         """What a search of the dense leg asks of the graph; nothing when there is none."""
         if self.search_breadth is None:
             return None
-        acorn = q.AcornSearchParams(enable=True)
+        acorn = q.AcornSearchParams(enable=True, max_selectivity=_NARROW)
         return q.SearchParams(hnsw_ef=self.search_breadth, acorn=acorn)
 
 
@@ -61,7 +67,11 @@ GRAPH = Layout(
     construction_breadth=128,
     scan_below_kb=10_000,
     segment_kb=1_000_000,
-    search_breadth=128,
+    search_breadth=1_536,
     optimize_after=None,
 )
-"""The engine's own graph, for measurements: call `optimize` once, after loading."""
+"""The engine's own graph, for measurements: call `optimize` once, after loading.
+
+So broad a search is what rights cost in a graph. Where they follow topics and half of 100,000 points may be
+seen, breadth 128 finds 0.77 of the ten best, 512 finds 0.95, 1,024 finds 0.98, 1,536 finds 0.99.
+"""
