@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import sql
@@ -41,6 +42,11 @@ class DatabaseUrls:
 
     app: str
     admin: str
+
+
+# The same examples on every run: what a change breaks is its own doing. Searching is for its own runs.
+hypothesis.settings.register_profile("suite", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
