@@ -1,6 +1,7 @@
 """The port over the engine's socket."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ class EngineVectors:
     """The engine process as the vector store, for any number of tasks and event loops.
 
     It connects when first needed, again after a loss, and gives every call `deadline_s` seconds; a write
-    of many points has that time for each 256 of them. It never repeats a call by itself.
+    of many points has that time for each 256 of them. It never repeats a call by itself, and a write that
+    the engine had not begun by then is never done.
     """
 
     def __init__(self, socket: Path, deadline_s: float = DEADLINE_S) -> None:
@@ -71,7 +73,8 @@ class EngineVectors:
             line.close()
 
     async def _ask(self, operation: str, space: SpaceId, *arguments: Any) -> Any:
-        request = [self._deadline_s, operation, space.name, space.dimensions, *arguments]
+        expires_at = time.monotonic() + self._deadline_s
+        request = [expires_at, operation, space.name, space.dimensions, *arguments]
         try:
             async with asyncio.timeout(self._deadline_s):
                 return await self._line().ask(request)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -78,11 +77,11 @@ class Connection(asyncio.Protocol):
 
 
 def _read_request(caller: Connection, message: list[Any], size: int) -> Request:
-    number, deadline_s, operation, name, dimensions, *arguments = message
+    number, expires_at, operation, name, dimensions, *arguments = message
     return Request(
         caller=caller,
         id=number,
-        expires_at=time.monotonic() + deadline_s,
+        expires_at=float(expires_at),
         operation=operation,
         space=SpaceId(name, dimensions),
         arguments=READERS[operation](*arguments),

@@ -1,8 +1,9 @@
 """What the frames carry: the port's values as lists of plain values, vectors as little-endian bytes.
 
-A request is `[id, deadline_s, operation, space name, dimensions, *arguments]`, an answer
-`[id, outcome, value]`. Reading a value that has another shape raises ValueError, TypeError or
-IndexError; whoever reads closes the connection.
+A request is `[id, expires_at, operation, space name, dimensions, *arguments]`, an answer
+`[id, outcome, value]`; a request expires by the monotonic clock of the machine, which both ends share, so
+that an engine that was frozen does nothing whose caller was told that it failed. Reading a value that has
+another shape raises ValueError, TypeError or IndexError; whoever reads closes the connection.
 """
 
 from collections.abc import Iterable, Sequence

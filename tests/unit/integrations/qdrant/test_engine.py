@@ -100,6 +100,7 @@ async def test_an_engine_that_does_not_answer_in_time_is_an_outage_until_it_does
     os.kill(engine.pid, signal.SIGCONT)
     await vectors.check()
     await hasty.check()
+    assert await vectors.count(SPACE, GENERATION) == 0
     await hasty.close()
 
 
@@ -199,8 +200,9 @@ async def test_a_flood_of_writes_is_held_back_and_all_of_it_is_served(
     reader, writer = await asyncio.open_unix_connection(str(engine.socket))
     for number in range(80):
         selector = [padding, *write_selector(GENERATION)[1:]]
-        writer.write(pack([number, 60.0, "delete", SPACE.name, SPACE.dimensions, selector]))
-    writer.write(pack([80, 60.0, "upsert", SPACE.name, SPACE.dimensions, [write_point(point(1))]]))
+        writer.write(pack([number, monotonic() + 60, "delete", SPACE.name, SPACE.dimensions, selector]))
+    in_time, points = monotonic() + 60, [write_point(point(1))]
+    writer.write(pack([80, in_time, "upsert", SPACE.name, SPACE.dimensions, points]))
     answer = b""
     async with asyncio.timeout(60):
         while not answer.endswith(pack([80, 0, None])):
