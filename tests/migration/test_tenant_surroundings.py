@@ -157,8 +157,8 @@ def test_every_function_in_reach_tells_and_changes_nothing_of_another_tenant(
 
 def test_the_steps_across_tenants_tell_ids_alone(seeded: Seeded) -> None:
     with seeded.bound(None) as app:
-        for name in ("list_tenant_ids", "audit_unsettled"):
-            rows = app.execute(f"SELECT * FROM eai.{name}()").fetchall()
+        for call in ("list_tenant_ids()", "audit_unsettled(1, now())"):
+            rows = app.execute(f"SELECT * FROM eai.{call}").fetchall()
             assert rows
             assert all(len(row) == 1 and isinstance(row[0], UUID) for row in rows)
 
