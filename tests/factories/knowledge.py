@@ -20,7 +20,7 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.schemas import BaseOut, NewBase
 from eai.knowledge.bases.service import Bases
 from eai.knowledge.chunks.rights_classes import rights_class_number
-from eai.knowledge.chunks.spans import rights_between
+from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.drafts import (
     DocumentDraft,
@@ -236,7 +236,7 @@ class Knowledge:
         assert row is not None
         chunks, start = [], 0
         for ordinal, passage in enumerate(passages):
-            own = rights_between(start, start + len(passage), spans)
+            own = Strictest(spans).between(start, start + len(passage))
             async with self.database.transaction(handle.tenant) as session:
                 number = await rights_class_number(
                     session,

@@ -1,6 +1,8 @@
 """Stricter rights of parts of a text, and what they mean for a passage cut from it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,18 +18,74 @@ class OwnRights:
     classification: Classification | None = None
 
 
-def rights_between(start: int, end: int, spans: Iterable[SpanRights]) -> OwnRights:
-    """The rights of a passage `[start, end)`: the strictest of every span that it touches.
+class Strictest:
+    """The rights of passages under these spans: the strictest of every span that a passage touches.
 
-    Only those whom all these spans name may read it.
+    Only those whom all these spans name may read it. The spans are cut into disjoint stretches once, so
+    that a thousand of them over a text of fifty thousand passages cost little more than one.
     """
-    readers: Readers = None
-    level: Classification | None = None
-    for span in spans:
-        if span.start < end and start < span.end:
-            readers = both(readers, span.readers)
-            level = span.classification if level is None else highest(level, span.classification)
-    return OwnRights(readers, level)
+
+    def __init__(self, spans: Sequence[SpanRights]) -> None:
+        self._starts = sorted({at for span in spans for at in (span.start, span.end)})
+        self._rights = _stretches(self._starts, spans)
+
+    def between(self, start: int, end: int) -> OwnRights:
+        """The rights of the passage `[start, end)`."""
+        readers: Readers = None
+        level: Classification | None = None
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        for own in self._rights[first : bisect_left(self._starts, end)]:
+            readers = both(readers, own.readers)
+            level = own.classification if level is None else highest(level, own.classification)
+        return OwnRights(readers, level)
+
+
+def _stretches(starts: Sequence[int], spans: Sequence[SpanRights]) -> list[OwnRights]:
+    """What every text from each start to the next adds to its document's rights; the last adds nothing."""
+    begin, end = defaultdict(list), defaultdict(list)
+    for place, span in enumerate(spans):
+        begin[span.start].append((place, span))
+        end[span.end].append((place, span))
+    over, stretches = _Overlap(), []
+    for at in starts:
+        for place, span in end[at]:
+            over.leave(place, span)
+        for place, span in begin[at]:
+            over.enter(place, span)
+        stretches.append(over.rights())
+    return stretches
+
+
+class _Overlap:
+    """The spans over one place of a text, counted so that each is looked at when it begins and ends only."""
+
+    def __init__(self) -> None:
+        self._narrowing: dict[int, frozenset[str]] = {}
+        self._named: Counter[str] = Counter()
+        self._levels: Counter[Classification] = Counter()
+
+    def enter(self, place: int, span: SpanRights) -> None:
+        if span.readers is not None:
+            self._narrowing[place] = span.readers
+            self._named.update(span.readers)
+        if span.classification is not None:
+            self._levels[span.classification] += 1
+
+    def leave(self, place: int, span: SpanRights) -> None:
+        if span.readers is not None:
+            del self._narrowing[place]
+            self._named.subtract(span.readers)
+        if span.classification is not None:
+            self._levels[span.classification] -= 1
+
+    def rights(self) -> OwnRights:
+        levels = [level for level, count in self._levels.items() if count]
+        level = highest(*levels) if levels else None
+        if not self._narrowing:
+            return OwnRights(None, level)
+        anybody = next(iter(self._narrowing.values()))
+        everybody = (reader for reader in anybody if self._named[reader] == len(self._narrowing))
+        return OwnRights(frozenset(everybody), level)
 
 
 def both(first: Readers, second: Readers) -> Readers:

@@ -119,9 +119,14 @@ def _own(chunk: Chunk) -> OwnRights:
 
 
 def _blank(text: str, hidden: list[tuple[int, int]]) -> str:
-    for start, end in hidden:
-        text = text[:start] + " " * (min(end, len(text)) - start) + text[end:]
-    return text
+    pieces: list[str] = []
+    at = 0
+    for start, end in sorted(hidden):
+        begin, upto = max(start, at), min(end, len(text))
+        if begin < upto:
+            pieces += [text[at:begin], " " * (upto - begin)]
+            at = upto
+    return "".join([*pieces, text[at:]])
 
 
 def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersion, chunk: Chunk) -> ChunkOut:

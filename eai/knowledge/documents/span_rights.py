@@ -11,7 +11,7 @@ from eai.kernel.ids import DocumentId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.alignment import align_classes
 from eai.knowledge.chunks.repository import ChunkRows
-from eai.knowledge.chunks.spans import rights_between, spans_to_rows
+from eai.knowledge.chunks.spans import Strictest, spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import Readers, SpanRights
 from eai.knowledge.documents.levels import check_change
@@ -41,16 +41,17 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
         raise DocumentNotReady
     document = DocumentId(row.id)
     await _check_spans(session, subject, base, spans)
+    strictest = Strictest(spans)
     for chunk in await ChunkRows(session, base.tenant).rights(document):
         if chunk.version == row.serving_version_id:
-            after = rights_between(chunk.start, chunk.end, spans)
+            after = strictest.between(chunk.start, chunk.end)
             own = level_at(row.classification)
             before = base.level_of(own, chunk.classification)
             check_change(subject, base, before, base.level_of(own, after.classification), reason)
             _check_readers(subject, base, chunk.readers, after.readers)
     if not await _replace(session, base, document, VersionId(row.serving_version_id), spans):
         return False
-    if await align_classes(session, row, lambda c: rights_between(c.start, c.end, spans)):
+    if await align_classes(session, row, lambda c: strictest.between(c.start, c.end)):
         await queue(session, jobs, MOVE_RIGHTS, base, document)
     return True
 

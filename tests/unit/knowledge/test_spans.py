@@ -1,8 +1,10 @@
+from time import process_time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eai.access.classification import LEVELS, Classification
-from eai.knowledge.chunks.spans import OwnRights, both, rights_between, spans_from_rows, spans_to_rows
+from eai.knowledge.chunks.spans import OwnRights, Strictest, both, spans_from_rows, spans_to_rows
 from eai.knowledge.documents.drafts import Readers, SpanRights
 
 readers: st.SearchStrategy[Readers] = st.none() | st.frozensets(st.sampled_from(["a", "b", "c"]))
@@ -21,14 +23,41 @@ def test_a_passage_takes_the_strictest_of_the_spans_it_touches() -> None:
         SpanRights(9, 20, readers=frozenset({"b"}), classification=Classification.SECRET),
         SpanRights(12, 20, classification=Classification.INTERNAL),
     ]
-    assert rights_between(0, 9, given_) == OwnRights(frozenset({"a", "b"}), None)
-    assert rights_between(5, 15, given_) == OwnRights(frozenset({"b"}), Classification.SECRET)
-    assert rights_between(20, 30, given_) == OwnRights()
+    strictest = Strictest(given_)
+    assert strictest.between(0, 9) == OwnRights(frozenset({"a", "b"}), None)
+    assert strictest.between(5, 15) == OwnRights(frozenset({"b"}), Classification.SECRET)
+    assert strictest.between(20, 30) == OwnRights()
+    assert Strictest([]).between(0, 10) == OwnRights()
+
+
+@given(st.lists(spans(), max_size=8), st.integers(0, 80), st.integers(1, 30))
+def test_what_binds_a_passage_is_every_span_that_it_touches(
+    given_: list[SpanRights], start: int, length: int
+) -> None:
+    expected = OwnRights()
+    for span in given_:
+        if span.start < start + length and start < span.end:
+            levels = [level for level in (expected.classification, span.classification) if level is not None]
+            strictest = max(levels, key=lambda level: level.rank, default=None)
+            expected = OwnRights(both(expected.readers, span.readers), strictest)
+    assert Strictest(given_).between(start, start + length) == expected
+
+
+def test_a_thousand_spans_over_a_long_text_cost_little() -> None:
+    everybody = frozenset(f"user:{number}" for number in range(20))
+    overlapping = [SpanRights(number, 10_000_000 - number, everybody) for number in range(1_000)]
+    side_by_side = [SpanRights(number * 5_000, number * 5_000 + 10, everybody) for number in range(1_000)]
+    began = process_time()
+    for given_ in (overlapping, side_by_side):
+        strictest = Strictest(given_)
+        for start in range(0, 5_000_000, 100):
+            strictest.between(start, start + 100)
+    assert process_time() - began < 5
 
 
 @given(st.lists(spans(), max_size=5), st.integers(0, 60), st.integers(1, 20))
 def test_no_character_is_laxer_than_a_span_over_it(given_: list[SpanRights], start: int, length: int) -> None:
-    own = rights_between(start, start + length, given_)
+    own = Strictest(given_).between(start, start + length)
     for span in given_:
         if span.start < start + length and start < span.end:
             if span.readers is not None:
@@ -41,9 +70,8 @@ def test_no_character_is_laxer_than_a_span_over_it(given_: list[SpanRights], sta
 
 @given(st.lists(spans(), max_size=5), st.integers(0, 60), st.integers(1, 20))
 def test_the_order_of_spans_does_not_matter(given_: list[SpanRights], start: int, length: int) -> None:
-    assert rights_between(start, start + length, given_) == rights_between(
-        start, start + length, given_[::-1]
-    )
+    forwards, backwards = Strictest(given_), Strictest(given_[::-1])
+    assert forwards.between(start, start + length) == backwards.between(start, start + length)
 
 
 @given(readers, readers)
