@@ -32,10 +32,11 @@ BIND_TENANT = text("SELECT set_config('app.tenant_id', :tenant, true)")
 _PASSING_CLASSES = ("08", "53")
 _PASSING_CODES = {"57P01", "57P02", "57P03", "57014", "55P03", "40001", "40P01", "25P03"}
 
-RECONNECT_S = 1.0
+RECONNECT_S = 5.0
 """How long a pool goes on trying by itself before it leaves the next try to whoever needs a connection.
 
-Its pauses between tries double: left alone, it would stay away as long again as PostgreSQL was.
+Its pauses between tries double: left alone, it would stay away as long again as PostgreSQL was. So long
+do callers wait for a connection, and those that wait make it try no more often.
 """
 
 LARGEST_SHARE = 0.7

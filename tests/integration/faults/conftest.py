@@ -14,7 +14,7 @@ from eai.integrations.qdrant.client import EngineVectors
 from eai.knowledge.ports import Vectors
 from eai.platform.logging import ExceptionText
 from eai.platform.migrate import migrate
-from tests.integration.faults.outages import HURRY, Turnstile, Victim
+from tests.integration.faults.outages import ENGINE_DEADLINE_S, HURRY, Turnstile, Victim
 from tests.invariants import Judge
 from tests.stack import Company, Stack, running_stack, settings
 
@@ -48,7 +48,7 @@ async def victim() -> AsyncIterator[Victim]:
 async def fragile(victim: Victim, _plain_logs: None) -> AsyncIterator[Stack]:
     """The running product over it."""
     chosen = settings(victim.server.app_url, victim.home)
-    vectors = cast("Vectors", Turnstile(EngineVectors(chosen.engine_socket)))
+    vectors = cast("Vectors", Turnstile(EngineVectors(chosen.engine_socket, ENGINE_DEADLINE_S)))
     async with running_stack(chosen, vectors=vectors, pace=HURRY) as running:
         yield running
 

@@ -17,10 +17,11 @@ import psycopg
 from eai.integrations.postgres import EmbeddedPostgres, leftovers
 from eai.knowledge.ports import Vectors
 from eai.platform.jobs import Pace
-from tests.stack import Caller, Company, Json
+from tests.stack import Caller, Json
 
 HASTE = Pace(lease_s=3, heartbeat_s=0.5, stalled_after_s=2, sweep_interval_s=0.5)
 HURRY = Pace(lease_s=6, heartbeat_s=1, stalled_after_s=4, sweep_interval_s=1)
+ENGINE_DEADLINE_S = 4.0
 _POLL_S = 0.05
 
 
@@ -42,6 +43,17 @@ class Victim:
     async def start(self) -> None:
         """Return when it answers again, where it did before."""
         await self.server.start()
+
+    @asynccontextmanager
+    async def exhausted(self) -> AsyncIterator[None]:
+        """The product's connections are cut, and there is none to be had: SQLSTATE 53300."""
+        async with await psycopg.AsyncConnection.connect(self.server.admin_url, autocommit=True) as admin:
+            await admin.execute("ALTER ROLE eai_app CONNECTION LIMIT 0")
+            await admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'eai_app'"
+            )
+            yield
+            await admin.execute("ALTER ROLE eai_app CONNECTION LIMIT -1")
 
 
 @dataclass
@@ -115,7 +127,8 @@ class Load:
     acknowledged: dict[str, str] = field(default_factory=dict)
     """Title of each document that was accepted, by id."""
     unforeseen: list[str] = field(default_factory=list)
-    slowest_s: float = 0.0
+    lost: int = 0
+    """Clients whose connection was cut, and that asked no more."""
 
     @property
     def statuses(self) -> set[int]:
@@ -133,21 +146,21 @@ class Load:
 
 
 @asynccontextmanager
-async def under_load(company: Company, base: str, *, clients: int = 2) -> AsyncIterator[Load]:
-    """Ask and submit from several clients at once until the block ends."""
+async def under_load(caller: Caller, base: str, *, clients: int = 2) -> AsyncIterator[Load]:
+    """Ask and submit from several clients at once until the block ends, or nobody listens any more."""
     load, titles = Load(base), count(1)
     is_over = asyncio.Event()
 
     async def ask() -> None:
         while not is_over.is_set():
-            answer = await _timed(load, query(company.admin, base, "refunds"))
+            answer = await query(caller, base, "refunds")
             load.questions[answer.status_code] += 1
             _note(load, answer)
 
     async def submit(prefer: str) -> None:
         while not is_over.is_set():
             title = f"Note {next(titles)}"
-            answer = await _timed(load, ingest(company.admin, base, title, prefer=prefer))
+            answer = await ingest(caller, base, title, prefer=prefer)
             load.submissions[answer.status_code] += 1
             _note(load, answer)
             if answer.is_success:
@@ -155,9 +168,9 @@ async def under_load(company: Company, base: str, *, clients: int = 2) -> AsyncI
 
     async with asyncio.TaskGroup() as group:
         for _ in range(clients):
-            group.create_task(ask())
-            group.create_task(submit(""))
-            group.create_task(submit("respond-async"))
+            group.create_task(_unless_lost(load, ask()))
+            group.create_task(_unless_lost(load, submit("")))
+            group.create_task(_unless_lost(load, submit("respond-async")))
         yield load
         is_over.set()
 
@@ -199,11 +212,11 @@ async def documents(caller: Caller, base: str) -> dict[str, Json]:
         after = {"cursor": page["next_cursor"]}
 
 
-async def _timed(load: Load, request: Awaitable[httpx2.Response]) -> httpx2.Response:
-    began = asyncio.get_running_loop().time()
-    answer = await request
-    load.slowest_s = max(load.slowest_s, asyncio.get_running_loop().time() - began)
-    return answer
+async def _unless_lost(load: Load, client: Awaitable[None]) -> None:
+    try:
+        await client
+    except httpx2.TransportError:
+        load.lost += 1
 
 
 def _note(load: Load, answer: httpx2.Response) -> None:

@@ -1,11 +1,20 @@
 """The engine process is killed while the product is in use."""
 
 import asyncio
+import os
+import signal
 
 import httpx2
 import pytest
 
-from tests.integration.faults.outages import documents, ingest, query, under_load
+from tests.integration.faults.outages import (
+    ENGINE_DEADLINE_S,
+    Turnstile,
+    documents,
+    ingest,
+    query,
+    under_load,
+)
 from tests.invariants import Judge
 from tests.stack import Company, Stack
 
@@ -69,12 +78,39 @@ async def test_without_an_engine_each_operation_does_what_was_promised(
     assert {hit["document_id"] for hit in answer.json()["results"]} == set(shown)
 
 
+async def test_an_engine_that_hangs_is_an_outage_of_the_index_and_of_nothing_else(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with turnstile.holding("upsert") as held, asyncio.TaskGroup() as group:
+        late = group.create_task(ingest(company.admin, base, "Late"))
+        await held.reached.wait()
+        os.kill(fragile.engine.pid, signal.SIGSTOP)
+        try:
+            held.go_on.set()
+            asked = [group.create_task(query(company.admin, base, "refunds")) for _ in range(20)]
+            async with asyncio.timeout(QUICKLY_S):
+                # Twice as many as there are connections: nobody waits for the engine with one in hand.
+                for number in range(5):
+                    group_ = await company.admin.post("/v1/groups", json={"name": f"group {number}"})
+                    assert group_.status_code == 201
+            async with asyncio.timeout(ENGINE_DEADLINE_S + QUICKLY_S):
+                assert is_refused(await late)
+                assert all([is_refused(await each) for each in asked])
+        finally:
+            os.kill(fragile.engine.pid, signal.SIGCONT)
+    assert (await query(company.admin, base, "refunds")).status_code == 200
+    await judge.judge(company.id)
+    assert set(await documents(company.admin, base)) == {kept}
+
+
 async def test_an_engine_killed_under_load_loses_nothing(
     fragile: Stack, company: Company, judge: Judge
 ) -> None:
     base = await company.base()
     await company.document(base, "Refunds are paid within a week.")
-    async with under_load(company, base) as load:
+    async with under_load(company.admin, base) as load:
         await load.goes_on()
         await fragile.engine.kill()
         await load.is_refused()

@@ -30,9 +30,8 @@ async def test_a_share_goes_to_whoever_waited_first() -> None:
         async with shares.one(BUSY, 1):
             order.append(number)
 
-    async with asyncio.TaskGroup() as group:
-        async with shares.one(BUSY, 1):
-            for number in range(3):
-                group.create_task(wait(number))
-            await asyncio.sleep(0)
+    async with asyncio.TaskGroup() as group, shares.one(BUSY, 1):
+        for number in range(3):
+            group.create_task(wait(number))
+        await asyncio.sleep(0)
     assert order == [0, 1, 2]

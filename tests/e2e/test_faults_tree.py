@@ -1,0 +1,81 @@
+"""The whole of `eai up` ends in the middle of its work, in good order or by `kill -9` (faults 1 and 33)."""
+
+import os
+import signal
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from eai.integrations.postgres import EmbeddedPostgres
+from eai.integrations.processes import started_at, until
+from eai.integrations.qdrant.client import EngineVectors
+from eai.platform.settings import Environment, Settings
+from tests.e2e.test_up import Instance, start
+from tests.integration.faults.outages import Load, documents, query, under_load
+from tests.invariants import Judge
+from tests.stack import Caller
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
+
+
+async def test_what_was_acknowledged_outlives_a_stop_and_a_kill_under_load() -> None:
+    # Not tmp_path: its name is too long for a socket, and for root nobody else can enter it.
+    with tempfile.TemporaryDirectory(prefix="eai-") as folder:
+        Path(folder).chmod(0o711)
+        home = Path(folder) / "home"
+        instance = await start(home)
+        async with administrator(instance) as caller:
+            body = {"name": "Faults", "embedding_model": "local-hash-256"}
+            base = (await caller.made("/v1/knowledge-bases", body))["id"]
+            assert (await query(caller, base, "refunds")).json()["results"] == []
+            async with under_load(caller, base) as stopped:
+                await stopped.goes_on()
+                assert await instance.stop() == 0
+
+        instance = await start(home)
+        async with administrator(instance) as caller, under_load(caller, base) as killed:
+            await killed.goes_on()
+            await kill(instance)
+        assert stopped.lost == killed.lost == 6
+        assert stopped.unforeseen == killed.unforeseen == []
+
+        instance = await start(home)
+        try:
+            await keeps_all_of(instance, base, stopped, killed)
+        finally:
+            await instance.stop()
+
+
+async def kill(instance: Instance) -> None:
+    """End every process of the tree at once."""
+    pids = [*instance.pids().values(), instance.process.pid]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    await instance.process.wait()
+    assert await until(lambda: not [pid for pid in pids if started_at(pid)], 20)
+
+
+async def keeps_all_of(instance: Instance, base: str, *loads: Load) -> None:
+    acknowledged = {id_: title for load in loads for id_, title in load.acknowledged.items()}
+    async with administrator(instance) as caller:
+        tenant = (await caller.got("/v1/me"))["tenant"]["id"]
+        settings = Settings(environment=Environment.DEV, home=instance.home)
+        vectors = EngineVectors(settings.engine_socket)
+        await Judge(EmbeddedPostgres(instance.home).admin_url, vectors).judge(tenant, within_s=90)
+        await vectors.close()
+        shown = await documents(caller, base)
+        assert {id_: shown[id_]["status"] for id_ in acknowledged} == dict.fromkeys(acknowledged, "ready")
+        for id_ in [list(load.acknowledged)[-1] for load in loads]:
+            hits = (await query(caller, base, acknowledged[id_].replace(" ", ""))).json()["results"]
+            assert id_ in {hit["document_id"] for hit in hits}
+        verdict = await caller.got("/v1/audit/verify")
+        assert (verdict["valid"], verdict["anchor_reachable"]) == (True, True)
+
+
+@asynccontextmanager
+async def administrator(instance: Instance) -> AsyncIterator[Caller]:
+    async with Caller(instance.access["url"], instance.access["api_key"]) as caller:
+        yield caller
