@@ -190,7 +190,7 @@ async def _running(engine: Engine) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _serving(platform: Platform) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
-    config = server_config(create_app(platform), lifespan="off")
+    config = server_config(create_app(platform), lifespan="off", proxy_headers=False)
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[method-assign]
     task = asyncio.create_task(server.serve(sockets=[listener]))
