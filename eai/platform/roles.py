@@ -85,7 +85,9 @@ async def _create_schemas(connection: psycopg.AsyncConnection) -> None:
         "search_path": f"eai, {JOBS_SCHEMA}",
         "lock_timeout": "5s",
         "statement_timeout": "60s",
-        "idle_in_transaction_session_timeout": "60s",
+        # Less than the lease of a job: a process that froze in the middle of a transaction has let go of
+        # what it held before its jobs are given to others.
+        "idle_in_transaction_session_timeout": "15s",
     }
     for name, value in settings.items():
         await connection.execute(

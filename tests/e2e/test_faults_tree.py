@@ -14,7 +14,7 @@ from eai.integrations.processes import started_at, until
 from eai.integrations.qdrant.client import EngineVectors
 from eai.platform.settings import Environment, Settings
 from tests.e2e.test_up import Instance, start
-from tests.integration.faults.outages import Load, documents, query, under_load
+from tests.integration.faults.outages import Load, documents, let_leases_run_out, query, under_load
 from tests.invariants import Judge
 from tests.stack import Caller
 
@@ -62,9 +62,10 @@ async def keeps_all_of(instance: Instance, base: str, *loads: Load) -> None:
     acknowledged = {id_: title for load in loads for id_, title in load.acknowledged.items()}
     async with administrator(instance) as caller:
         tenant = (await caller.got("/v1/me"))["tenant"]["id"]
-        settings = Settings(environment=Environment.DEV, home=instance.home)
-        vectors = EngineVectors(settings.engine_socket)
-        await Judge(EmbeddedPostgres(instance.home).admin_url, vectors).judge(tenant, within_s=90)
+        admin_url = EmbeddedPostgres(instance.home).admin_url
+        vectors = EngineVectors(Settings(environment=Environment.DEV, home=instance.home).engine_socket)
+        await let_leases_run_out(admin_url, tenant)
+        await Judge(admin_url, vectors).judge(tenant)
         await vectors.close()
         shown = await documents(caller, base)
         assert {id_: shown[id_]["status"] for id_ in acknowledged} == dict.fromkeys(acknowledged, "ready")

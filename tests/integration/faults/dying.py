@@ -38,7 +38,7 @@ SLOW = "SLOW"
 
 
 class Fate:
-    """Whether the text that is being taken in is the fatal one, and the end when its point is reached."""
+    """Whether the fatal text has come, and the end when its point is reached, by whichever text."""
 
     def __init__(self, point: str, how: str, fatal: str) -> None:
         self._point, self._fatal = point, fatal
@@ -47,7 +47,7 @@ class Fate:
         self._has_passed: set[str] = set()
 
     def reads(self, texts: Sequence[str]) -> None:
-        self._is_met = any(self._fatal in text for text in texts)
+        self._is_met |= any(self._fatal in text for text in texts)
 
     def reaches(self, point: str) -> None:
         self._has_passed.add(point)

@@ -44,6 +44,12 @@ class Victim:
         """Return when it answers again, where it did before."""
         await self.server.start()
 
+    async def is_listened_to(self) -> bool:
+        """Whether a worker hears of new jobs, and does not just look for them now and then."""
+        async with await psycopg.AsyncConnection.connect(self.server.admin_url, autocommit=True) as admin:
+            found = await admin.execute("SELECT 1 FROM pg_stat_activity WHERE query ILIKE 'LISTEN %%'")
+            return await found.fetchone() is not None
+
     @asynccontextmanager
     async def exhausted(self) -> AsyncIterator[None]:
         """The product's connections are cut, and there is none to be had: SQLSTATE 53300."""
@@ -115,6 +121,14 @@ async def somebody_waits(admin_url: str) -> bool:
     async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
         found = await connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
         return await found.fetchone() is not None
+
+
+async def let_leases_run_out(admin_url: str, tenant: str) -> None:
+    """As if the time had passed after which whoever holds a job of the tenant counts as dead."""
+    async with await psycopg.AsyncConnection.connect(admin_url) as connection:
+        await connection.execute(
+            "UPDATE eai.jobs SET lease_until = now() WHERE tenant_id = %s AND state = 'running'", [tenant]
+        )
 
 
 @dataclass

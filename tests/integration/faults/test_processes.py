@@ -12,7 +12,7 @@ from psycopg import sql
 from eai.platform.migrate import migrate
 from tests.integration.faults.dying import SLOW
 from tests.integration.faults.mortals import FATAL, Mortals
-from tests.integration.faults.outages import HASTE, Victim, documents, eventually, ingest
+from tests.integration.faults.outages import HASTE, Victim, documents, eventually, ingest, let_leases_run_out
 from tests.invariants import Judge
 from tests.stack import Caller, Company, Stack, running_stack, settings
 
@@ -27,6 +27,10 @@ async def workless(victim: Victim, _plain_logs: None) -> AsyncIterator[Stack]:
     app, admin = _workless(victim.server.app_url), _workless(victim.server.admin_url)
     async with await psycopg.AsyncConnection.connect(victim.server.admin_url, autocommit=True) as connection:
         await connection.execute(sql.SQL("CREATE DATABASE workless"))
+        # As much less than the lease as in the product.
+        await connection.execute(
+            "ALTER ROLE eai_app IN DATABASE workless SET idle_in_transaction_session_timeout = '1500ms'"
+        )
     await migrate(admin, app)
     chosen = settings(app, victim.home / "workless")
     async with running_stack(chosen, pace=HASTE, is_working=False) as running:
@@ -77,6 +81,7 @@ async def test_a_text_that_kills_every_worker_fails_and_the_others_do_not(
     for _ in range(3):
         async with mortals.born("worker", "embed") as worker:
             await worker.dies()
+        await let_leases_run_out(judge.admin_url, company.id)
     async with mortals.born("worker", "embed") as worker:
         await judge.judge(company.id)
         assert worker.is_alive
@@ -92,7 +97,13 @@ async def test_workers_that_froze_past_their_lease_change_nothing(
     kept, gone = set[str](), set[str]()
     async with AsyncExitStack() as frozen:
         for number, (point, those) in enumerate(
-            [("ensure_space", kept), ("count", kept), ("ensure_space", gone), ("count", gone)]
+            [
+                ("ensure_space", kept),
+                ("count", kept),
+                ("commit", kept),
+                ("ensure_space", gone),
+                ("count", gone),
+            ]
         ):
             word = f"{FATAL}{number}"
             made = await ingest(company.admin, base, word, prefer="respond-async")
@@ -106,7 +117,7 @@ async def test_workers_that_froze_past_their_lease_change_nothing(
                 assert answer.json()["status"] == "deleted"
             for zombie in mortals.alive():
                 zombie.go_on()
-            await eventually(lambda: mortals.heard("job.fenced") >= fenced + 4)
+            await eventually(lambda: mortals.heard("job.fenced") >= fenced + 5)
             await judge.judge(company.id)
     assert set(await documents(company.admin, base)) == kept
 

@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 
 import httpx2
-import psycopg
 import pytest
 
 from tests.integration.faults.outages import (
@@ -14,6 +13,7 @@ from tests.integration.faults.outages import (
     documents,
     eventually,
     ingest,
+    let_leases_run_out,
     query,
     somebody_waits,
 )
@@ -96,7 +96,7 @@ async def test_an_attempt_that_was_taken_over_leaves_no_points_of_a_deleted_docu
     async with turnstile.holding("upsert") as zombie:
         made = (await ingest(company.admin, base, "Twice", prefer="respond-async")).json()
         await zombie.reached.wait()
-        await let_leases_run_out(victim, company)
+        await let_leases_run_out(victim.server.admin_url, company.id)
         await eventually(lambda: _is_ready(company, base, made["id"]))
         assert (await delete(company, base, made["id"])).json()["status"] == "deleted"
         zombie.go_on.set()
@@ -118,13 +118,6 @@ async def test_a_text_whose_audit_has_to_wait_is_served_once_it_is_written(
     assert (await submitting).status_code == 201
     await judge.judge(company.id)
     assert [d["status"] for d in (await documents(company.admin, base)).values()] == ["ready"]
-
-
-async def let_leases_run_out(victim: Victim, company: Company) -> None:
-    async with await psycopg.AsyncConnection.connect(victim.server.admin_url) as connection:
-        await connection.execute(
-            "UPDATE eai.jobs SET lease_until = now() WHERE tenant_id = %s AND state = 'running'", [company.id]
-        )
 
 
 async def _is_ready(company: Company, base: str, document: str) -> bool:
