@@ -1,8 +1,11 @@
 """From a credential to a subject, in one statement."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
+
+import orjson
 
 from eai.access.classification import LEVELS, lowest
 from eai.access.scopes import Role, Scope, scopes_of
@@ -43,6 +46,14 @@ def subject_from_row(row: Mapping[str, Any]) -> Subject:
     A key's scopes and clearance narrow its principal's. A role or scope that this version does not
     know opens nothing. Only `eai.subject` has seen a secret and tells an old one.
     """
+    return _subject(orjson.dumps(row))
+
+
+@lru_cache(maxsize=1_024)
+def _subject(row_text: bytes) -> Subject:
+    # Kept by all that the row says, so a change of it is another subject at once. A query needs two, and
+    # reading the ids of fifty groups took a tenth of its processor time.
+    row = orjson.loads(row_text)
     roles = tuple(_ROLES[name] for name in row["roles"] if name in _ROLES)
     scopes = scopes_of(roles)
     if row["key_scopes"] is not None:
