@@ -1,7 +1,9 @@
 """Attack lines 22 to 24: what errors, metrics, traces and logs tell to those who watch them."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
+import psycopg
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -12,6 +14,7 @@ from eai.platform.telemetry import record_spans
 from tests.api.matrix.operations import Operation, operations, text_places, with_value
 from tests.api.matrix.requests import Request
 from tests.api.matrix.world import World
+from tests.conftest import DatabaseUrls
 from tests.stack import Caller, Company, Stack
 
 SENTINEL = "zanzibar-84000"
@@ -143,3 +146,19 @@ async def test_the_public_pages_tell_nothing_of_anybody(stack: Stack, company: C
             assert answer.status_code == 200, path
             for secret in (SENTINEL, company.id, str(company.admin.key)):
                 assert secret not in answer.text
+
+
+async def test_the_queue_that_no_tenant_guards_holds_ids_alone(
+    stack: Stack, stack_urls: DatabaseUrls, company: Company
+) -> None:
+    """Row level security ends at the job engine's own tables, so nothing else may stand in them."""
+    await _all_that_holds_text(stack, company)
+    base = await company.base()
+    assert (await company.admin.delete(f"/v1/knowledge-bases/{base}")).status_code == 202
+    with psycopg.connect(stack_urls.admin, autocommit=True) as admin:
+        rows = admin.execute("SELECT args FROM eai_jobs.procrastinate_jobs").fetchall()
+        whole = admin.execute("SELECT j::text FROM eai_jobs.procrastinate_jobs j").fetchall()
+    values = [value for (args,) in rows for value in args.values()]
+    assert values
+    assert [value for value in values if str(UUID(value)) != value] == []
+    assert [row for (row,) in whole if SENTINEL in row] == []

@@ -125,6 +125,11 @@ class Request:
     def url(self) -> str:
         return self.operation.path.format(**self.path)
 
+    async def sent_unreadable(self, caller: Caller) -> httpx2.Response:
+        """The answer to a body that is no JSON, under a type that nothing reads."""
+        headers = {"content-type": "text/x-nothing"}
+        return await caller.request(self.operation.method, self.url, content=b"{", headers=headers)
+
     async def sent(self, caller: Caller, *, method: str | None = None, **headers: str) -> httpx2.Response:
         body = {} if self.body is None else {"json": self.body}
         return await caller.request(

@@ -26,7 +26,9 @@ async def test_a_credential_that_opens_nothing_is_told_what_none_is_told(
     valid = Request.of(operation, world.my)
     answers = {name: await valid.sent(caller) for name, caller in world.strangers.all().items()}
     for name in ("nobody", "revoked", "unknown"):
-        answers[f"{name}, with a bad body"] = await valid.spoilt().sent(world.strangers.all()[name])
+        caller = world.strangers.all()[name]
+        answers[f"{name}, with a bad body"] = await valid.spoilt().sent(caller)
+        answers[f"{name}, with an unreadable body"] = await valid.sent_unreadable(caller)
     assert code_of(answers["nobody"]) == (401, "unauthenticated")
     assert answers["nobody"].headers["www-authenticate"] == "Bearer"
     first = told(answers["nobody"])
@@ -43,8 +45,11 @@ async def test_a_stranger_asking_with_head_is_a_stranger(world: World, operation
 async def test_every_scope_but_the_needed_one_is_not_enough(world: World, operation: Operation) -> None:
     narrow = await world.without(frozenset(operation.scopes))
     valid = Request.of(operation, world.my)
-    for request in (valid, valid.spoilt(), Request.of(operation, world.their)):
-        answer = await request.sent(narrow)
+    requests = (valid, valid.spoilt(), Request.of(operation, world.their))
+    for answer in [
+        *[await request.sent(narrow) for request in requests],
+        await valid.sent_unreadable(narrow),
+    ]:
         assert code_of(answer) == (403, "scope_missing")
         assert answer.json()["error"]["details"]["scopes"] == operation.scopes
 
@@ -52,8 +57,13 @@ async def test_every_scope_but_the_needed_one_is_not_enough(world: World, operat
 @pytest.mark.parametrize("operation", tenant_operations, ids=[op.name for op in tenant_operations])
 async def test_a_platform_operator_has_no_part_in_tenants(world: World, operation: Operation) -> None:
     valid = Request.of(operation, world.my)
-    for request in (valid, valid.spoilt()):
-        assert code_of(await request.sent(world.stack.operator)) == (403, "tenant_required")
+    operator = world.stack.operator
+    for answer in (
+        await valid.sent(operator),
+        await valid.spoilt().sent(operator),
+        await valid.sent_unreadable(operator),
+    ):
+        assert code_of(answer) == (403, "tenant_required")
 
 
 async def test_a_platform_operator_sees_its_own_keys_only(world: World) -> None:
