@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +96,11 @@ class SearchRequest:
     sparse: SparseVector | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A point and its raw score: cosine for the dense leg, dot product for the sparse leg."""
+class Hit(NamedTuple):
+    """A point and its raw score: cosine for the dense leg, dot product for the sparse leg.
+
+    A tuple, because a query makes a hundred of them, and a frozen dataclass takes twice as long to make.
+    """
 
     id: PointId
     score: float
