@@ -15,22 +15,26 @@ async def erase_expired(session: AsyncSession) -> None:
     await session.execute(_REMOVE_SETTLED)
 
 
-# Rows that somebody holds are left for the next time: clearing up must never make a request wait.
+# Rows that somebody holds are left for the next time: clearing up must never make a request wait. What is
+# due is chosen before anything is joined to it: as a subquery of the condition, PostgreSQL may plan to run
+# it once per row, and then each run passes over what it took before and takes a hundred more.
 _ERASE_EXPIRED = text("""
-    UPDATE eai.idempotency_records SET response = NULL
-     WHERE (principal_id, route, key) IN (
-           SELECT principal_id, route, key FROM eai.idempotency_records
-            WHERE response IS NOT NULL AND response_until <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)""")
+    WITH due AS MATERIALIZED (
+         SELECT principal_id, route, key FROM eai.idempotency_records
+          WHERE response IS NOT NULL AND response_until <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)
+    UPDATE eai.idempotency_records AS record SET response = NULL FROM due
+     WHERE (record.principal_id, record.route, record.key) = (due.principal_id, due.route, due.key)""")
 _REMOVE_EXPIRED = text("""
-    DELETE FROM eai.idempotency_records
-     WHERE (principal_id, route, key) IN (
-           SELECT principal_id, route, key FROM eai.idempotency_records
-            WHERE expires_at <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)""")
+    WITH due AS MATERIALIZED (
+         SELECT principal_id, route, key FROM eai.idempotency_records
+          WHERE expires_at <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)
+    DELETE FROM eai.idempotency_records AS record USING due
+     WHERE (record.principal_id, record.route, record.key) = (due.principal_id, due.route, due.key)""")
 # Every condition on the state stands in the index's terms, or the sweep would read all jobs.
 _REMOVE_SETTLED = text("""
-    DELETE FROM eai.jobs
-     WHERE id IN (
-           SELECT id FROM eai.jobs
-            WHERE state IN ('completed', 'cancelled', 'failed') AND updated_at <= now() - interval '7 days'
-              AND (state <> 'failed' OR updated_at <= now() - interval '30 days')
-            ORDER BY updated_at LIMIT 100 FOR UPDATE SKIP LOCKED)""")
+    WITH due AS MATERIALIZED (
+         SELECT id FROM eai.jobs
+          WHERE state IN ('completed', 'cancelled', 'failed') AND updated_at <= now() - interval '7 days'
+            AND (state <> 'failed' OR updated_at <= now() - interval '30 days')
+          ORDER BY updated_at LIMIT 100 FOR UPDATE SKIP LOCKED)
+    DELETE FROM eai.jobs AS job USING due WHERE job.id = due.id""")
