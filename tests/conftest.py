@@ -5,6 +5,7 @@ beyond `tests/unit` may need it. Tests never share a tenant, so none has to clea
 """
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ from uuid import uuid4
 import hypothesis
 import psycopg
 import pytest
+import structlog
 from psycopg import sql
 from pytest_socket import socket_allow_hosts
 from sqlalchemy import make_url, text
@@ -26,12 +28,14 @@ from eai.integrations.postgres import EmbeddedPostgres
 from eai.kernel.ids import TenantId
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.database import Database
+from eai.platform.logging import ExceptionText
 from eai.platform.migrate import migrate
 
 if TYPE_CHECKING:
     from tests.stack import Company, Stack
 
 _RUN = "EAI_TEST_POSTGRES"
+_OVERRIDES = {"fsync": "off", "shared_buffers": "256MB", "authentication_timeout": "10s"}
 _started = pytest.StashKey[tuple[EmbeddedPostgres, Path]]()
 TEMPLATE = "eai_template"
 
@@ -56,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if is_worker or only_units or config.option.collectonly:
         return
     home = Path(tempfile.mkdtemp(prefix="eai-tests-"))
-    server = EmbeddedPostgres(home, overrides={"fsync": "off", "shared_buffers": "256MB"})
+    server = EmbeddedPostgres(home, overrides=_OVERRIDES)
     asyncio.run(_start(server))
     config.stash[_started] = (server, home)
     os.environ[_RUN] = f"{server.admin_url} {server.app_url}"
@@ -68,6 +72,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server, home = started
         asyncio.run(server.stop())
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> Iterator[None]:
+    """What a test changes about logging ends with it. Drawing local variables would take a second each."""
+    structlog.reset_defaults()
+    structlog.configure(
+        processors=[ExceptionText(show_messages=True), structlog.processors.KeyValueRenderer()]
+    )
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -82,6 +97,9 @@ def fresh_database() -> Iterator[DatabaseUrls]:
     name = f"eai_{uuid4().hex[:12]}"
     _execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {}"), name, TEMPLATE)
     yield DatabaseUrls(app=_at(app, name), admin=_at(admin, name))
+    # A connection that was cancelled while it logged in stays until its frames are collected, and to drop
+    # a database PostgreSQL waits for everybody who logs in anywhere.
+    gc.collect()
     _execute(admin, sql.SQL("DROP DATABASE {} WITH (FORCE)"), name)
 
 

@@ -18,7 +18,7 @@ def test_what_an_interrupted_setup_left_is_removed(tmp_path: Path, is_whole: boo
     if is_whole:
         (tmp_path / ".ready").touch()
     made = subprocess.run(
-        ["make", "--always-make", "setup", f"VENV={tmp_path}", "PYTHON=false"],
+        ["make", "--no-print-directory", "--always-make", "setup", f"VENV={tmp_path}", "PYTHON=false"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert made.returncode != 0

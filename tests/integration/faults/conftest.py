@@ -1,33 +1,19 @@
 """The running product over a database and an engine that tests of faults may kill."""
 
-import logging
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import cast
 
 import pytest
-import structlog
 
 from eai.integrations.postgres import EmbeddedPostgres
 from eai.integrations.qdrant.client import EngineVectors
 from eai.knowledge.ports import Vectors
-from eai.platform.logging import ExceptionText
 from eai.platform.migrate import migrate
 from tests.integration.faults.outages import ENGINE_DEADLINE_S, HURRY, Turnstile, Victim
 from tests.invariants import Judge
 from tests.stack import Company, Stack, running_stack, settings
-
-
-@pytest.fixture(scope="session")
-def _plain_logs() -> Iterator[None]:
-    """Drawing a traceback with every local variable takes a second, and faults make many of them."""
-    structlog.configure(
-        processors=[ExceptionText(show_messages=True), structlog.processors.KeyValueRenderer()],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-    )
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +31,7 @@ async def victim() -> AsyncIterator[Victim]:
 
 
 @pytest.fixture(scope="session")
-async def fragile(victim: Victim, _plain_logs: None) -> AsyncIterator[Stack]:
+async def fragile(victim: Victim) -> AsyncIterator[Stack]:
     """The running product over it."""
     chosen = settings(victim.server.app_url, victim.home)
     vectors = cast("Vectors", Turnstile(EngineVectors(chosen.engine_socket, ENGINE_DEADLINE_S)))

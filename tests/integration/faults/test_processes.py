@@ -22,7 +22,7 @@ POINTS = ["embed", "ensure_space", "upsert", "count", "commit", "committed"]
 
 
 @pytest.fixture(scope="session")
-async def workless(victim: Victim, _plain_logs: None) -> AsyncIterator[Stack]:
+async def workless(victim: Victim) -> AsyncIterator[Stack]:
     """A product of its own whose workers are the tests' to start."""
     app, admin = _workless(victim.server.app_url), _workless(victim.server.admin_url)
     async with await psycopg.AsyncConnection.connect(victim.server.admin_url, autocommit=True) as connection:

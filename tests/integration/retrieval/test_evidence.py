@@ -135,6 +135,7 @@ async def test_a_model_that_was_asked_is_on_record_when_the_search_fails(
     rows = QueryRows(database, PEPPERS)
     retrieval = Retrieval(rows, local_gateway(), Lost(vectors), audit, store="embedded")
     asker, shelf = await library.principal(), await library.base()
+    await library.document(shelf, "refund one")
     with pytest.raises(VectorStoreUnavailable):
         await ask(retrieval, asker, shelf)
     assert [event["action"] for event in await events(library)] == ["model.invoke"]

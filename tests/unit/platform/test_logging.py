@@ -18,7 +18,6 @@ def stream() -> Iterator[io.StringIO]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield io.StringIO()
-    structlog.reset_defaults()
     root.handlers[:] = handlers
     root.setLevel(level)
 
