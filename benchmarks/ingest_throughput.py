@@ -170,10 +170,16 @@ def report(found: dict[str, dict[str, Side]], arguments: argparse.Namespace) -> 
             f"`python -m benchmarks.ingest_throughput --write`, {machine()}",
             _EXPLAINED.strip().format(clients=arguments.clients, passages=PASSAGES),
             table(_HEAD, (_row(model, sides) for model, sides in found.items())),
+            *([_WHY.strip()] if any(_ratio(sides) < WANTED for sides in found.values()) else []),
             "Milliseconds of processor time a chunk, by process.",
             table(_CPU_HEAD, (_cpu_row(model, sides) for model, sides in found.items())),
         ]
     )
+
+
+def _ratio(sides: dict[str, Side]) -> float:
+    bare, ours = (sides[name].per_second for name in (_BARE, _OURS))
+    return middle([one / other for one, other in zip(ours, bare, strict=True)])
 
 
 def _row(model: str, sides: dict[str, Side]) -> list[str]:
@@ -182,9 +188,9 @@ def _row(model: str, sides: dict[str, Side]) -> list[str]:
     return [
         model,
         *(f"{middle(rates):.0f}" for rates in (bare, ours)),
-        f"{middle(ratios):.2f}",
+        f"{_ratio(sides):.2f}",
         f"{min(ratios):.2f}",
-        wanted(f"≥ {WANTED}", holds=middle(ratios) >= WANTED),
+        wanted(f"≥ {WANTED}", holds=_ratio(sides) >= WANTED),
     ]
 
 
@@ -202,6 +208,15 @@ be findable (`POST …/documents` with JSON, 201) before they send the next. The
 the same splitter, terms, embedder and an engine process of its own, as many texts at a time, in one process
 that already holds them: no HTTP, rights, rows, language detection, jobs, audit, and no count of what was
 written. Medians of rounds that alternate, each with new texts.
+"""
+
+
+_WHY = """
+Why it is missed: `local-hash-256` takes a tenth of a millisecond for a chunk, so the floor is hardly more
+than the splitter. Each document costs the product about 37 statements in three transactions, whatever its
+length, and each chunk a row with its text and vector. Tried: names of tables in statements made once,
+statements joined, terms counted in one statement, a text checked in one call instead of by character; these
+took off about a third. A model that is one costs more than all of this, and there the difference is gone.
 """
 
 
