@@ -1,6 +1,6 @@
 """Why a model call is refused, or what is wrong with a model's answer."""
 
-from eai.kernel.errors import BadGateway, Forbidden, NotFound
+from eai.kernel.errors import BadGateway, Forbidden, NotFound, Unavailable
 
 
 class ModelNotFound(NotFound):
@@ -25,3 +25,58 @@ class ProviderResponseInvalid(BadGateway):
     """The model answered too few vectors, or one that is zero or not finite. Nothing was stored."""
 
     code = "provider_response_invalid"
+
+
+class ModelDisabled(Forbidden):
+    """The model is registered and may not be called: disabled, or without an endpoint."""
+
+    code = "model_disabled"
+
+
+class CapabilityMissing(Forbidden):
+    """The model is not of the kind that was asked for."""
+
+    code = "model_capability_missing"
+
+
+class KillSwitchEngaged(Forbidden):
+    """Somebody stopped calls: of this model, to this provider, of this tenant, or all."""
+
+    code = "kill_switch_engaged"
+
+
+class RetentionRefused(Forbidden):
+    """The provider keeps what it is sent longer than this level allows."""
+
+    code = "retention_refused"
+
+
+class RegionRefused(Forbidden):
+    """The model runs in a region that the tenant does not accept."""
+
+    code = "region_refused"
+
+
+class DlpBlocked(Forbidden):
+    """The text holds something that may not be sent to a model."""
+
+    code = "dlp_blocked"
+
+
+class EgressDenied(Forbidden):
+    """The provider's host resolves to an address that may not be reached."""
+
+    code = "egress_denied"
+
+
+class ModelSubstituted(BadGateway):
+    """The provider answered with another model than the registered one."""
+
+    code = "model_substituted"
+
+
+class ProviderUnavailable(Unavailable):
+    """The provider did not answer, or not usefully, within the deadline and its retries."""
+
+    code = "provider_unavailable"
+    retryable = True

@@ -1,14 +1,15 @@
-"""What the gateway needs from outside: something that turns texts into vectors."""
+"""What the gateway needs from outside: models that run here, and providers that run elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eai.access.classification import Classification
+if TYPE_CHECKING:
+    from eai.gateway.registry import Endpoint, Model
 
 
 class EmbeddingRole(StrEnum):
@@ -27,7 +28,7 @@ class Embedded:
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one embedding space."""
+    """Turns texts into vectors of one embedding space, inside this process."""
 
     async def warm_up(self) -> None:
         """Load what the first call would otherwise wait for; harmless to repeat."""
@@ -51,22 +52,91 @@ class FusionRule:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingModel:
-    """A registered embedding model. `name` is what users write; the rest says what it may see.
+class ChatMessage:
+    """One turn of a conversation."""
 
-    `revision` and `preprocessing` change whenever the same text would give another vector.
-    `is_semantic` is false for a stand-in that only compares spelling; `allowed_in_production` is
-    false where such a stand-in may not serve.
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one attempt goes. `api_key` is in the clear: it lives for this attempt only, and has no repr."""
+
+    model: "Model"
+    endpoint: "Endpoint"
+    api_key: str | None
+    deadline_s: float
+
+    def __repr__(self) -> str:
+        return f"Target({self.model.name!r} at {self.endpoint.name!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEmbeddings:
+    """As the provider answered, not yet checked: (index, vector) pairs, its model's name, its own count."""
+
+    items: Sequence[tuple[int, Sequence[float]]]
+    model: str | None
+    tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRanking:
+    """As the provider answered, not yet checked: (index, score) pairs."""
+
+    items: Sequence[tuple[int, float]]
+    model: str | None
+    tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCompletion:
+    """As the provider answered, not yet checked. Token counts are its own."""
+
+    content: str
+    finish_reason: str | None
+    model: str | None
+    read_tokens: int | None
+    written_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderDelta:
+    """A piece of a streamed answer; the last ones may bring the reason it ended and the counts."""
+
+    content: str = ""
+    finish_reason: str | None = None
+    model: str | None = None
+    read_tokens: int | None = None
+    written_tokens: int | None = None
+
+
+class Provider(Protocol):
+    """Speaks to providers of one kind. Makes one attempt; retries are the gateway's.
+
+    Raises ProviderFailure (eai/gateway/attempts.py) for an attempt that failed, which says whether another
+    may succeed; ProviderResponseInvalid for an answer that cannot be read.
     """
 
-    name: str
-    provider: str
-    provider_model: str
-    revision: str
-    preprocessing: str
-    dimensions: int
-    classification_ceiling: Classification
-    region: str
-    fusion: FusionRule
-    is_semantic: bool
-    allowed_in_production: bool
+    async def embed(
+        self, target: Target, texts: Sequence[str], role: EmbeddingRole, dimensions: int | None
+    ) -> ProviderEmbeddings:
+        """One vector per text."""
+        ...
+
+    async def rerank(self, target: Target, query: str, documents: Sequence[str]) -> ProviderRanking:
+        """A score per document."""
+        ...
+
+    async def chat(
+        self, target: Target, messages: Sequence[ChatMessage], options: Mapping[str, float | int]
+    ) -> ProviderCompletion:
+        """One whole answer. `options`: `max_tokens`, and `temperature` where it was given."""
+        ...
+
+    def stream_chat(
+        self, target: Target, messages: Sequence[ChatMessage], options: Mapping[str, float | int]
+    ) -> AsyncIterator[ProviderDelta]:
+        """The answer in pieces; closing the iterator closes the connection."""
+        ...

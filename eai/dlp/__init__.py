@@ -1,0 +1,1 @@
+"""What texts hold that may not go everywhere: found on normalised text, judged by each tenant's rules."""
