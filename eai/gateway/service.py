@@ -1,169 +1,218 @@
 """Every call to a model passes here: refused before a byte leaves, or measured after it.
 
-The controls of a call run in one order, each with its own error. Local models open no connection, so
-their calls need no intent in the chain beforehand: the event follows with the measured usage.
+A call is admitted by the controls, reserved where it leaves this process or a quota may bind, made, its
+answer checked, and settled on what was measured. Models inside this process open no connection, so their
+calls need no intent in the chain beforehand: their event follows with the measured usage.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.classification import Classification
-from eai.access.subject import Subject
-from eai.audit.actions import AuditAction
-from eai.audit.entries import Actor, AuditEntry, Evidence, Resource, UsageRow
-from eai.gateway.errors import (
-    EmbeddingDimensionMismatch,
-    ModelNotAllowed,
-    ModelNotFound,
-    ProviderResponseInvalid,
+from eai.gateway.answers import check_completion, check_ranking, check_vectors, embedding_matrix
+from eai.gateway.calls import (
+    Caller,
+    ChatCall,
+    Completion,
+    EmbeddingCall,
+    Embeddings,
+    ModelCall,
+    Operation,
+    Ranking,
+    RerankCall,
+    Usage,
+    Vectors,
 )
-from eai.gateway.ports import Embedder, EmbeddingModel, EmbeddingRole
-from eai.kernel.errors import InvalidInput
+from eai.gateway.chat import ChatStream
+from eai.gateway.controls import Controls, Intent
+from eai.gateway.dispatch import Before, Dispatch
+from eai.gateway.errors import KillSwitchEngaged
+from eai.gateway.facts import Facts, facts_from
+from eai.gateway.facts_rows import FactsRows
+from eai.gateway.ledger import Ledger
+from eai.gateway.ports import ChatMessage, Embedder
+from eai.gateway.registry import Capability, Model
+from eai.kernel.errors import EaiError
 from eai.kernel.ids import TenantId
-from eai.knowledge.errors import ClassificationExceeded
-from eai.knowledge.ports import ModelFacts, SpaceId
+from eai.knowledge.ports import SpaceId
 from eai.knowledge.spaces import space_id
 from eai.platform import metrics
 from eai.platform.telemetry import Attributes, GenAiOperation, model_call, span
 
-Vectors = NDArray[np.float32]
-
-
-class Operation(StrEnum):
-    """What a model is called for, as usage and metrics tell it apart."""
-
-    INGEST = "ingest"
-    QUERY = "query"
-    REINDEX = "reindex"
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingCall:
-    """Texts to embed on behalf of `actor`; `level` is the highest classification among them.
-
-    `before_batch` is awaited before each call of the model; what it raises ends the embedding.
-    """
-
-    tenant: TenantId
-    actor: Actor
-    model: str
-    texts: Sequence[str]
-    role: EmbeddingRole
-    operation: Operation
-    level: Classification
-    labels: Mapping[str, str] = field(default_factory=dict)
-    before_batch: Callable[[], Awaitable[None]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Embeddings:
-    """`vectors` is float32 of shape (texts, dimensions); `evidence` must be flushed before it is used."""
-
-    vectors: Vectors
-    evidence: Evidence
-
 
 @dataclass(frozen=True, slots=True)
 class RegisteredModel:
-    """A model and what runs it."""
+    """A model of this process and what runs it."""
 
-    model: EmbeddingModel
+    model: Model
     embedder: Embedder
 
 
 class Gateway:
-    """The models of this installation and the controls before them."""
+    """The models that this installation can reach and the controls before them."""
 
     def __init__(
         self,
-        models: Mapping[str, RegisteredModel],
+        here: Mapping[str, RegisteredModel],
+        rows: FactsRows,
+        controls: Controls,
+        ledger: Ledger,
+        dispatch: Dispatch,
         *,
         default_model: str | None,
         batch_size: int,
-        is_production: bool,
     ) -> None:
-        self._models = models
-        self._default_model = default_model
+        self._here = here
+        self._models = {name: registered.model for name, registered in here.items()}
+        self._rows = rows
+        self._controls = controls
+        self._ledger = ledger
+        self._dispatch = dispatch
         self._batch_size = batch_size
-        self._is_production = is_production
+        self.default_model = default_model
 
     @property
-    def models(self) -> tuple[EmbeddingModel, ...]:
-        """Every registered model, by name."""
-        return tuple(self._models[name].model for name in sorted(self._models))
-
-    def model(self, name: str) -> EmbeddingModel:
-        """The model of this name. Raises ModelNotFound."""
-        return self._registered(name).model
-
-    def check(self, name: str, level: Classification) -> EmbeddingModel:
-        """Run every control of a call without making it; raises the first refusal."""
-        model = self._registered(name).model
-        for control in (self._allowed_here, _within_ceiling):
-            control(model, level)
-        return model
+    def models(self) -> tuple[Model, ...]:
+        """The models of this process, by name."""
+        return tuple(self._models[name] for name in sorted(self._models))
 
     async def warm_up(self) -> None:
         """Load the model of bases that name none, if there is one. The others load when they are called."""
-        registered = self._models.get(self._default_model or "")
+        registered = self._here.get(self.default_model or "")
         if registered is not None:
             await registered.embedder.warm_up()
 
-    async def embed(self, call: EmbeddingCall) -> Embeddings:
-        """One vector per text, in order. Raises a refusal, or what is wrong with the answer."""
-        model = self.check(call.model, call.level)
-        embedder = self._registered(call.model).embedder
-        batches = []
-        tokens = 0
-        for start in range(0, len(call.texts), self._batch_size):
+    async def facts(self, tenant: TenantId, model: str) -> Facts:
+        """What the controls go by, as of now."""
+        return self.read(await self._rows.read(tenant, model), model)
+
+    def read(self, row: Mapping[str, object], model: str) -> Facts:
+        """The same from a row that another statement brought along."""
+        return facts_from(row, model, self._models)
+
+    async def check(self, caller: Caller, name: str, operation: Operation, level: Classification) -> Model:
+        """Run every control of an embedding that needs no text; raises the first refusal."""
+        facts = await self.facts(caller.tenant, name)
+        intent = Intent(caller, name, Capability.EMBEDDINGS, operation, level, (), facts)
+        return (await self._controls.foresee(intent)).model
+
+    async def embed(self, call: EmbeddingCall, facts: Facts | None = None) -> Embeddings:
+        """One vector per text, in order. Raises a refusal, or what is wrong with the answer.
+
+        `facts` spares reading them, for a call of one batch. The evidence of every batch but the last is
+        durable already when the next is sent.
+        """
+        done: list[Embeddings] = []
+        for start in range(0, len(call.inputs), self._batch_size):
+            if done:
+                await self._ledger.record(done[-1].evidence)
             if call.before_batch is not None:
                 await call.before_batch()
-            texts = call.texts[start : start + self._batch_size]
-            with span(f"embeddings {model.name}", _attributes(call, model)):
-                answer = await embedder.embed(texts, call.role)
-            _check_answer(model, texts, answer.vectors)
-            batches.append(answer.vectors)
-            tokens += answer.tokens
-        metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc(len(call.texts))
-        return Embeddings(np.concatenate(batches), _evidence(call, model, tokens))
+            batch = replace(call, inputs=call.inputs[start : start + self._batch_size])
+            done.append(await self._embed_batch(batch, facts))
+        metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc(len(call.inputs))
+        return Embeddings(
+            np.concatenate([batch.vectors for batch in done]),
+            Usage(sum(batch.usage.read_tokens for batch in done)),
+            done[-1].evidence,
+            tuple(dict.fromkeys(warning for batch in done for warning in batch.warnings)),
+        )
 
-    async def resolve(
-        self, session: AsyncSession, subject: Subject, name: str | None, dimensions: int | None
-    ) -> ModelFacts | None:
-        """The facts a knowledge base keeps of its model; see `knowledge.ports.ModelCatalogue`."""
-        del session, subject  # shipped models serve every tenant
-        chosen = name or self._default_model
-        if chosen is None:
-            raise InvalidInput.field("embedding_model", "missing", "is required in production")
-        registered = self._models.get(chosen)
-        if registered is None:
-            return None
-        model = registered.model
-        self._allowed_here(model, Classification.PUBLIC)
-        if dimensions not in (None, model.dimensions):
-            raise InvalidInput.field(
-                "dimensions", "unsupported", f"this model has {model.dimensions} dimensions"
+    async def rerank(self, call: RerankCall) -> Ranking:
+        """Which documents answer the query best. Raises as `embed`."""
+        intent = await self._admitted(call, None)
+        query, *documents = intent.texts
+        async with self._ledger.opened(intent, call, _estimate(intent.texts)) as entry:
+            with span(f"rerank {intent.name}", _attributes(GenAiOperation.RERANK, intent, call)):
+                answer = await self._dispatch.rerank(
+                    intent.model, query, documents, self._unless_stopped(intent)
+                )
+            entry.measured = Usage(answer.tokens) if answer.tokens is not None else _estimate(intent.texts)
+            ranked = check_ranking(intent.model, documents, answer)
+            return Ranking(ranked, entry.measured, entry.evidence(entry.measured), intent.warnings)
+
+    async def chat(self, call: ChatCall) -> Completion:
+        """A whole answer. Raises as `embed`."""
+        intent = await self._admitted(call, None)
+        async with self._ledger.opened(intent, call, _chat_bound(call, intent)) as entry:
+            with span(f"chat {intent.name}", _attributes(GenAiOperation.CHAT, intent, call)):
+                answer = await self._dispatch.chat(
+                    intent.model, _messages(call, intent), _options(call), self._unless_stopped(intent)
+                )
+            content, reason, usage = check_completion(intent.model, answer)
+            entry.measured = usage or _estimate([*intent.texts, content])
+            return Completion(
+                content, reason, entry.measured, entry.evidence(entry.measured), uuid4(), intent.warnings
             )
-        return ModelFacts(model.name, space_of(model), model.classification_ceiling)
 
-    def _registered(self, name: str) -> RegisteredModel:
-        registered = self._models.get(name)
-        if registered is None:
-            raise ModelNotFound(model=name)
-        return registered
+    @asynccontextmanager
+    async def stream_chat(self, call: ChatCall) -> AsyncIterator[ChatStream]:
+        """An answer in pieces: admitted, reserved and its intent durable before anything is yielded.
 
-    def _allowed_here(self, model: EmbeddingModel, level: Classification) -> None:
-        del level
-        if self._is_production and not model.allowed_in_production:
-            raise ModelNotAllowed(model=model.name)
+        Leaving the block ends the provider's work, and settles what was produced. Raises as `embed`.
+        """
+        intent = await self._admitted(call, None)
+        async with self._ledger.opened(intent, call, _chat_bound(call, intent)) as entry:
+            deltas = self._dispatch.stream_chat(
+                intent.model, _messages(call, intent), _options(call), self._unless_stopped(intent)
+            )
+            with span(f"chat {intent.name}", _attributes(GenAiOperation.CHAT, intent, call)):
+                async with aclosing(deltas):
+                    stream = ChatStream(entry, deltas)
+                    yield stream
+            await self._ledger.record(entry.evidence(stream.usage))
+
+    async def _embed_batch(self, call: EmbeddingCall, facts: Facts | None) -> Embeddings:
+        intent = await self._admitted(call, facts)
+        model = intent.model
+        dimensions = call.dimensions or model.dimensions[0]
+        async with self._ledger.opened(intent, call, _estimate(intent.texts)) as entry:
+            with span(f"embeddings {model.name}", _attributes(GenAiOperation.EMBEDDINGS, intent, call)):
+                vectors, tokens = await self._vectors(intent, call, dimensions)
+            entry.measured = _estimate(intent.texts) if tokens is None else Usage(tokens)
+            check_vectors(model, len(intent.texts), dimensions, vectors)
+            return Embeddings(
+                vectors, entry.measured, entry.evidence(entry.measured), intent.warnings
+            )
+
+    async def _vectors(
+        self, intent: Intent, call: EmbeddingCall, dimensions: int
+    ) -> tuple[Vectors, int | None]:
+        model = intent.model
+        if model.is_local:
+            answer = await self._here[model.name].embedder.embed(intent.texts, call.role)
+            return answer.vectors, answer.tokens
+        wanted = dimensions if len(model.dimensions) > 1 else None
+        found = await self._dispatch.embed(
+            model, intent.texts, call.role, wanted, self._unless_stopped(intent)
+        )
+        return embedding_matrix(model, len(intent.texts), dimensions, found), found.tokens
+
+    async def _admitted(self, call: ModelCall, facts: Facts | None) -> Intent:
+        known = facts or await self.facts(call.caller.tenant, call.model)
+        intent = Intent.of(call, known)
+        try:
+            return await self._controls.admit(intent)
+        except EaiError as error:
+            await self._ledger.refuse(intent, error)
+            raise
+
+    def _unless_stopped(self, intent: Intent) -> Before:
+        """What is awaited before each attempt: a switch that was flipped meanwhile stops the next one."""
+
+        async def before() -> None:
+            now = await self.facts(intent.tenant, intent.name)
+            if now.engaged:
+                raise KillSwitchEngaged(scope=now.engaged[0])
+
+        return before
 
 
-def space_of(model: EmbeddingModel) -> SpaceId:
+def space_of(model: Model, dimensions: int | None = None) -> SpaceId:
     """The embedding space of a model; any change of what decides its vectors is another space."""
     return space_id(
         model=model.name,
@@ -171,63 +220,40 @@ def space_of(model: EmbeddingModel) -> SpaceId:
         provider_model=model.provider_model,
         revision=model.revision,
         preprocessing=model.preprocessing,
-        dimensions=model.dimensions,
+        dimensions=dimensions or model.dimensions[0],
     )
 
 
-def _within_ceiling(model: EmbeddingModel, level: Classification) -> None:
-    if level.exceeds(model.classification_ceiling):
-        raise ClassificationExceeded(
-            model=model.name, classification=level, ceiling=model.classification_ceiling
-        )
+def _estimate(texts: Sequence[str], written: int = 0) -> Usage:
+    """No text has more tokens than bytes, so this is never less than what a provider counts."""
+    return Usage(sum(len(text.encode()) for text in texts), written, is_estimated=True)
 
 
-def _check_answer(model: EmbeddingModel, texts: Sequence[str], vectors: Vectors) -> None:
-    if len(vectors) != len(texts):
-        raise ProviderResponseInvalid(model=model.name)
-    if vectors.shape[1] != model.dimensions:
-        raise EmbeddingDimensionMismatch(
-            model=model.name, expected=model.dimensions, received=int(vectors.shape[1])
-        )
-    if not (np.isfinite(vectors).all() and np.any(vectors, axis=1).all()):
-        raise ProviderResponseInvalid(model=model.name)
+def _chat_bound(call: ChatCall, intent: Intent) -> Usage:
+    # Each message is wrapped in a few tokens of the provider's own.
+    return _estimate([*intent.texts, *("role" * 4 for _ in intent.texts)], call.max_tokens)
 
 
-def _attributes(call: EmbeddingCall, model: EmbeddingModel) -> Attributes:
+def _messages(call: ChatCall, intent: Intent) -> list[ChatMessage]:
+    """The conversation as it may leave."""
+    return [
+        replace(message, content=text) for message, text in zip(call.messages, intent.texts, strict=True)
+    ]
+
+
+def _options(call: ChatCall) -> dict[str, float | int]:
+    options: dict[str, float | int] = {"max_tokens": call.max_tokens}
+    if call.temperature is not None:
+        options["temperature"] = call.temperature
+    return options
+
+
+def _attributes(operation: GenAiOperation, intent: Intent, call: ModelCall) -> Attributes:
     return model_call(
-        GenAiOperation.EMBEDDINGS,
-        model.name,
-        model.provider,
-        tenant=str(call.tenant),
+        operation,
+        intent.name,
+        intent.model.provider,
+        tenant=str(intent.tenant),
         run=call.labels.get("run"),
         agent=call.labels.get("agent"),
     )
-
-
-def _evidence(call: EmbeddingCall, model: EmbeddingModel, tokens: int) -> Evidence:
-    entry = AuditEntry(
-        call.tenant,
-        AuditAction.MODEL_INVOKE,
-        actor=call.actor,
-        resource=Resource("model", model.name),
-        facts={
-            "operation": str(call.operation),
-            "level": str(call.level),
-            "texts": len(call.texts),
-            "tokens": tokens,
-        },
-    )
-    usage = UsageRow(
-        call.tenant,
-        kind="embeddings",
-        unit="tokens",
-        quantity=tokens,
-        provider=model.provider,
-        region=model.region,
-        model=model.name,
-        tokens=tokens,
-        principal=call.actor.principal,
-        api_key=call.actor.api_key,
-        labels={**call.labels, "operation": str(call.operation)},
-    )
-    return Evidence(entries=(entry,), usage=(usage,))

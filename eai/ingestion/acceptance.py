@@ -13,10 +13,11 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.gateway.calls import Caller, Operation
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent
 from eai.ingestion.extraction import accepted_type, check_size
-from eai.ingestion.repository import Work, load_work, placement_of
+from eai.ingestion.repository import Work, load_work, placement_of, submitter
 from eai.ingestion.schemas import DocumentFields
 from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.access import authorise
@@ -87,7 +88,9 @@ class Acceptance:
             if (earlier := await self._earlier(session, subject, base, id_, waits=waits)) is not None:
                 return earlier
         draft = _draft(submission)
-        self._gateway.check(base.embedding_model, base.level_of(draft.classification))
+        await self._gateway.check(
+            Caller.of(subject), base.embedding_model, Operation.INGEST, base.level_of(draft.classification)
+        )
         job = JobId(uuid4())
         version = VersionDraft(
             id=_first_version(draft.id),
@@ -184,9 +187,5 @@ def _parameters(
         "language": submission.fields.language,
         "labels": submission.fields.labels.given(),
         "placement": placement_of(base.generation),
-        "submitter": {
-            "kind": str(subject.kind),
-            "principal": str(subject.principal),
-            "api_key": str(subject.api_key),
-        },
+        "submitter": submitter(subject),
     }

@@ -11,7 +11,8 @@ from haystack import component
 from eai.access.rights_class import generation_key, rights_key
 from eai.audit.service import Audit
 from eai.gateway.ports import EmbeddingRole
-from eai.gateway.service import EmbeddingCall, Gateway, Operation
+from eai.gateway.calls import EmbeddingCall, Operation
+from eai.gateway.service import Gateway
 from eai.ingestion.confinement import extract_confined
 from eai.ingestion.passages import (
     Checkpoint,
@@ -87,13 +88,14 @@ class EmbedPassages:
     ) -> dict[str, EmbeddedPassages]:
         """Raises whatever refuses the call, and what `before_batch` raises; nothing has been written then."""
         call = EmbeddingCall(
-            tenant=manuscript.tenant,
-            actor=manuscript.submitter,
+            caller=manuscript.submitter,
             model=manuscript.embedding_model,
-            texts=[passage.text for passage in passages.items],
+            inputs=[passage.text for passage in passages.items],
             role=EmbeddingRole.DOCUMENT,
+            dimensions=manuscript.space.dimensions,
             operation=Operation.INGEST,
             level=manuscript.level,
+            base=manuscript.base,
             labels=manuscript.labels,
             before_batch=before_batch,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eai.access.classification import Classification
-from eai.audit.entries import Actor
+from eai.gateway.calls import Caller
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
 from eai.knowledge.lexical import Language
@@ -37,7 +37,7 @@ class Manuscript(Immutable):
     class_number: int
     chunk_size: int
     chunk_overlap: int
-    submitter: Actor
+    submitter: Caller
     labels: Mapping[str, str]
 
 

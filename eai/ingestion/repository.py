@@ -9,10 +9,21 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
-from eai.access.classification import LEVELS
+from eai.access.classification import LEVELS, Classification
+from eai.access.scopes import Role
+from eai.access.subject import Subject
 from eai.audit.entries import Actor
+from eai.gateway.calls import Caller
 from eai.ingestion.passages import Manuscript
-from eai.kernel.ids import ApiKeyId, DocumentId, GenerationId, PrincipalId, TenantId, VersionId
+from eai.kernel.ids import (
+    ApiKeyId,
+    DocumentId,
+    GenerationId,
+    GroupId,
+    PrincipalId,
+    TenantId,
+    VersionId,
+)
 from eai.knowledge.bases.access import handle_of
 from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
@@ -90,13 +101,27 @@ def placements(run: JobRun) -> list[StoredGeneration]:
     ]
 
 
-def submitter_of(parameters: Mapping[str, Any]) -> Actor:
-    """Who submitted the document, as audit and usage name them."""
-    submitter = parameters["submitter"]
-    return Actor(
-        submitter["kind"],
-        PrincipalId(UUID(submitter["principal"])),
-        ApiKeyId(UUID(submitter["api_key"])),
+def submitter(subject: Subject) -> Mapping[str, Any]:
+    """Who submits a document, for the job's row: whose quota and policies count is settled by then."""
+    return {
+        "kind": str(subject.kind),
+        "principal": str(subject.principal),
+        "api_key": str(subject.api_key),
+        "groups": sorted(map(str, subject.groups)),
+        "roles": list(map(str, subject.roles)),
+        "clearance": str(subject.clearance),
+    }
+
+
+def submitter_of(tenant: TenantId, parameters: Mapping[str, Any]) -> Caller:
+    """Who submitted the document, as the gateway, audit and usage name them."""
+    given = parameters["submitter"]
+    return Caller(
+        tenant,
+        Actor(given["kind"], PrincipalId(UUID(given["principal"])), ApiKeyId(UUID(given["api_key"]))),
+        groups=frozenset(GroupId(UUID(group)) for group in given["groups"]),
+        roles=tuple(Role(role) for role in given["roles"]),
+        clearance=Classification(given["clearance"]),
     )
 
 
@@ -144,7 +169,7 @@ async def _work(
         class_number=number,
         chunk_size=base.chunk_size,
         chunk_overlap=base.chunk_overlap,
-        submitter=submitter_of(parameters),
+        submitter=submitter_of(base.tenant, parameters),
         labels=parameters["labels"],
     )
     stored = StoredVersion(DocumentId(document.id), VersionId(version.id), version.number)

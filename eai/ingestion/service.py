@@ -110,7 +110,7 @@ class Ingestion:
             )
             await self._audit.record(
                 session,
-                submitter_of(parameters),
+                submitter_of(run.tenant, parameters).actor,
                 AuditAction.DOCUMENT_FAILED,
                 tenant=run.tenant,
                 resource=Resource("document", parameters["document"]),
@@ -152,7 +152,7 @@ class Ingestion:
             await self._jobs.complete(session, run)
             await self._audit.record(
                 session,
-                work.manuscript.submitter,
+                work.manuscript.submitter.actor,
                 AuditAction.DOCUMENT_READY,
                 tenant=run.tenant,
                 resource=Resource("document", str(work.stored.document)),
@@ -205,7 +205,7 @@ class Ingestion:
                     await discard_version(session, work.base, work.stored)
                 await self._audit.record(
                     session,
-                    work.manuscript.submitter,
+                    work.manuscript.submitter.actor,
                     AuditAction.DOCUMENT_FAILED,
                     tenant=run.tenant,
                     resource=Resource("document", str(work.stored.document)),

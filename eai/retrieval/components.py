@@ -9,7 +9,8 @@ from haystack import component
 from eai.access.visibility import may_read
 from eai.audit.entries import Actor
 from eai.gateway.ports import EmbeddingRole
-from eai.gateway.service import EmbeddingCall, Gateway, Operation
+from eai.gateway.calls import Caller, EmbeddingCall, Operation
+from eai.gateway.service import Gateway
 from eai.knowledge.ports import SearchHits, SearchRequest, Vectors
 from eai.platform import metrics
 from eai.platform.pipelines import AsynchronousOnly
@@ -38,21 +39,21 @@ class EmbedQuestion:
         """Raises whatever refuses the call."""
         if question.request.mode is Mode.KEYWORD or question.dense is not None:
             return {"question": question}
-        subject, base = question.opening.subject, question.opening.base
-        answer = await self._gateway.embed(
-            EmbeddingCall(
-                tenant=subject.tenant,
-                actor=Actor.of(subject),
-                model=base.embedding_model,
-                texts=[question.request.query],
-                role=EmbeddingRole.QUERY,
-                operation=Operation.QUERY,
-                level=base.classification,
-                labels=question.labels,
-            )
+        opening = question.opening
+        call = EmbeddingCall(
+            caller=Caller.of(opening.subject),
+            model=opening.base.embedding_model,
+            inputs=[question.request.query],
+            role=EmbeddingRole.QUERY,
+            dimensions=opening.base.space.dimensions,
+            operation=Operation.QUERY,
+            level=opening.base.classification,
+            base=opening.base.id,
+            labels=question.labels,
         )
+        answer = await self._gateway.embed(call, opening.facts)
         question.trail.append(answer.evidence)
-        return {"question": question.embedded(answer.vectors[0])}
+        return {"question": question.embedded(answer.vectors[0], answer.warnings)}
 
 
 @component
@@ -90,9 +91,6 @@ class SearchIndex:
 class FuseLegs:
     """Bring both legs on one scale and into one list, by the model's measured rule."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-
     @component.output_types(ranked=Ranked)
     def run(self, found: Found) -> dict[str, Ranked]:
         return {"ranked": Ranked(found, self._scored(found))}
@@ -109,8 +107,9 @@ class FuseLegs:
             case Mode.KEYWORD:
                 return by_keyword(hits.sparse, opening.weights.attainable)
             case Mode.HYBRID:
-                rule = self._gateway.model(opening.base.embedding_model).fusion
-                return fuse(hits.dense, hits.sparse, rule, opening.weights.attainable)
+                return fuse(
+                    hits.dense, hits.sparse, found.question.fusion, opening.weights.attainable
+                )
 
 
 @component
@@ -142,24 +141,22 @@ class RecheckPassages:
 class CitePassages:
     """Write each passage down with where it comes from."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-
     @component.output_types(cited=Cited)
     def run(self, readable: Readable) -> dict[str, Cited]:
-        return {"cited": Cited(readable, cite(readable, self._vector_weight(readable.question)))}
+        return {"cited": Cited(readable, cite(readable, _vector_weight(readable.question)))}
 
     @component.output_types(cited=Cited)
     async def run_async(self, readable: Readable) -> dict[str, Cited]:
         return self.run(readable)
 
-    def _vector_weight(self, question: Question) -> float | None:
-        if not question.request.explain:
-            return None
-        match question.request.mode:
-            case Mode.VECTOR:
-                return 1.0
-            case Mode.KEYWORD:
-                return 0.0
-            case Mode.HYBRID:
-                return self._gateway.model(question.opening.base.embedding_model).fusion.dense_weight
+
+def _vector_weight(question: Question) -> float | None:
+    if not question.request.explain:
+        return None
+    match question.request.mode:
+        case Mode.VECTOR:
+            return 1.0
+        case Mode.KEYWORD:
+            return 0.0
+        case Mode.HYBRID:
+            return question.fusion.dense_weight

@@ -8,6 +8,7 @@ from eai.access.classification import LEVELS
 from eai.access.rights_class import MAX_FILTER_CLASSES, generation_key, rights_keys
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
+from eai.gateway.service import Gateway
 from eai.identity.authentication import subject_from_row
 from eai.kernel.errors import Forbidden, NotFound, Unauthenticated
 from eai.kernel.ids import BaseId, GenerationId
@@ -23,7 +24,7 @@ Admit = Callable[[Subject], None]
 
 
 async def open_question(
-    rows: QueryRows, credential: str, reference: str, terms: Mapping[str, int], admit: Admit
+    rows: QueryRows, gateway: Gateway, credential: str, reference: str, terms: Mapping[str, int], admit: Admit
 ) -> Opening:
     """Raises Unauthenticated, what `admit` raises, NotFound and PermissionMissing, in this order."""
     opened = await rows.open(credential, reference, list(terms))
@@ -38,6 +39,7 @@ async def open_question(
         base,
         _scope(subject, base, opened),
         query_weights(terms, opened.document_frequencies or {}, opened.chunks_by_language or {}),
+        gateway.read(opened.gateway or {}, base.embedding_model),
     )
 
 

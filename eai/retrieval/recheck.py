@@ -22,21 +22,25 @@ Rule = Callable[[Subject, BaseRights, PassageRights], bool]
 Rows = Sequence[PassageRow | None]
 
 
-def readable_passages(ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read) -> Readable:
+def readable_passages(
+    ranked: Ranked, snapshot: Snapshot, rule: Rule = may_read, most: int | None = None
+) -> Readable:
     """The passages behind `ranked` that may be shown, by everybody's rights as they are now.
+
+    `most` of the hits are looked at, as many as the pass checks where it is absent.
 
     Raises Unauthenticated for a credential that opens nothing any more, Forbidden, NotFound and
     PermissionMissing as `reader_rights` does.
     """
     question = ranked.found.question
-    hits = ranked.hits[: question.reach.checked]
+    hits = ranked.hits[: most or question.reach.checked]
     rows = [snapshot.passages.get(str(hit.id)) for hit in hits]
     permitted = _permitted(hits, rows, snapshot, rule)
     passages, readable, is_cut = _wanted(question.request, permitted)
     is_all = len(hits) == len(ranked.hits) and ranked.found.is_everything
     is_short = len(passages) < question.request.top_k
     return Readable(
-        question=question,
+        found=ranked.found,
         passages=passages,
         readable=readable,
         is_cut=is_cut,
@@ -88,7 +92,7 @@ def _wanted(request: QueryRequest, permitted: Iterable[Passage]) -> tuple[tuple[
             return tuple(wanted), looked_at, True
         if not request.filters.metadata or request.filters.accept(passage.row.metadata or {}):
             wanted.append(passage)
-            if len(wanted) == request.top_k:
+            if len(wanted) == request.candidates:
                 break
     return tuple(wanted), looked_at, False
 

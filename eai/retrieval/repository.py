@@ -58,7 +58,7 @@ class QueryRows:
 # A list costs the driver as much as the rest of the statement: terms, which hold no space, and ids travel
 # as one text each.
 _OPEN = """
-    SELECT subject, base, entries, classes, chunks_by_language, document_frequencies
+    SELECT subject, base, entries, classes, chunks_by_language, document_frequencies, gateway
       FROM eai.open_query(%(key_id)s, %(macs)b, %(base)s, %(alias)s,
                           string_to_array(%(terms)s, ' '), %(most)s)"""
 _RECHECK = """

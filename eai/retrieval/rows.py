@@ -21,6 +21,7 @@ class OpenedRow(NamedTuple):
     classes: Sequence[int] | None
     chunks_by_language: Mapping[str, int] | None
     document_frequencies: Mapping[str, int] | None
+    gateway: Json | None
 
 
 class PassageRow(NamedTuple):

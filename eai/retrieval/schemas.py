@@ -18,6 +18,7 @@ from eai.tenants.schemas import Schema
 MAX_QUERY_LENGTH = 8_000
 MAX_TOP_K = 100
 DEFAULT_TOP_K = 5
+LEAST_CANDIDATES = 20
 MAX_CONDITIONS = 10
 MAX_VALUES = 100
 MAX_VALUE_LENGTH = 1_000
@@ -116,12 +117,20 @@ class QueryRequest(Schema):
     explain: StrictBool = False
     labels: Labels = Labels()
 
+    @property
+    def candidates(self) -> int:
+        """How many passages are looked for: a reranking chooses `top_k` among more."""
+        return min(MAX_TOP_K, max(4 * self.top_k, LEAST_CANDIDATES)) if self.rerank else self.top_k
+
 
 class Shortcoming(StrEnum):
     """What an answer lacks, and why."""
 
     PARTIAL_RESULTS = "partial_results"
     RERANKER_NOT_CONFIGURED = "reranker_not_configured"
+    RERANKER_UNAVAILABLE = "reranker_unavailable"
+    RERANK_REFUSED = "rerank_refused"
+    DLP_REDACTED = "dlp_redacted"
 
 
 class Explanation(Schema):

@@ -20,6 +20,7 @@ from eai.retrieval.opening import Admit, open_question
 from eai.retrieval.pipeline import retrieval_pipeline, run_pass
 from eai.retrieval.recheck import Rule
 from eai.retrieval.repository import QueryRows
+from eai.retrieval.reranking import Ordered, Reranking
 from eai.retrieval.schemas import Mode, QueryRequest, Shortcoming
 from eai.retrieval.values import Cited, Question
 
@@ -44,9 +45,12 @@ class Retrieval:
         audit: Audit,
         *,
         store: str,
+        rerank_model: str | None = None,
         rule: Rule = may_read,
     ) -> None:
         self._rows = rows
+        self._gateway = gateway
+        self._reranking = Reranking(gateway, rows, rerank_model, rule)
         self._audit = audit
         self._pipeline = retrieval_pipeline(rows, gateway, vectors, store=store, rule=rule)
 
@@ -72,17 +76,22 @@ class Retrieval:
 
     async def _query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
         terms = {} if request.mode is Mode.VECTOR else analyse_query(request.query)
-        opening = await open_question(self._rows, credential, base, terms, admit)
+        opening = await open_question(self._rows, self._gateway, credential, base, terms, admit)
         question = Question.of(request, opening)
         with span("rag.query", _attributes(question)):
             try:
-                answer, evidence = _answer(await self._search(question))
+                answer, evidence = _answer(await self._ordered(await self._search(question)))
                 question.trail.append(evidence)
             finally:
                 # A model that was asked is on record whatever came after.
                 if question.trail:
                     await self._audit.flush(sum(question.trail, Evidence()))
         return answer
+
+    async def _ordered(self, cited: Cited) -> Ordered:
+        if not cited.readable.question.request.rerank:
+            return Ordered(cited)
+        return await self._reranking.reorder(cited)
 
     async def _search(self, question: Question) -> Cited:
         cited = await run_pass(self._pipeline, question)
@@ -96,10 +105,11 @@ class Retrieval:
 _SERVER_FAULT = 500
 
 
-def _answer(cited: Cited) -> tuple[QueryAnswer, Evidence]:
+def _answer(ordered: Ordered) -> tuple[QueryAnswer, Evidence]:
+    cited = ordered.cited
     question = cited.readable.question
     request, base = question.request, question.opening.base
-    warnings = _warnings(cited)
+    warnings = _warnings(ordered)
     results = orjson.dumps(cited.results)
     body = orjson.dumps(
         {
@@ -108,7 +118,7 @@ def _answer(cited: Cited) -> tuple[QueryAnswer, Evidence]:
             "results": orjson.Fragment(results),
             "count": len(cited.results),
             "mode": request.mode,
-            "reranked": False,
+            "reranked": ordered.is_reranked,
             "warnings": warnings,
             "embedding_model": base.embedding_model,
         }
@@ -116,11 +126,10 @@ def _answer(cited: Cited) -> tuple[QueryAnswer, Evidence]:
     return QueryAnswer(cited.results, warnings, body), evidence_of(cited, warnings, results)
 
 
-def _warnings(cited: Cited) -> tuple[Shortcoming, ...]:
-    warnings = []
-    if cited.readable.question.request.rerank:
-        warnings.append(Shortcoming.RERANKER_NOT_CONFIGURED)
-    if cited.readable.is_partial:
+def _warnings(ordered: Ordered) -> tuple[Shortcoming, ...]:
+    readable = ordered.cited.readable
+    warnings = [*map(Shortcoming, readable.question.warnings), *ordered.shortcomings]
+    if readable.is_partial:
         warnings.append(Shortcoming.PARTIAL_RESULTS)
     return tuple(warnings)
 

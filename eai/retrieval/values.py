@@ -7,6 +7,8 @@ from typing import Any
 from eai.access.classification import Classification
 from eai.access.subject import PrincipalKind, Subject
 from eai.audit.entries import Evidence
+from eai.gateway.facts import Facts
+from eai.gateway.ports import FusionRule
 from eai.kernel.ids import BaseId, GenerationId
 from eai.kernel.immutable import Immutable
 from eai.knowledge.lexical import QueryWeights
@@ -36,6 +38,7 @@ class Opening(Immutable):
     base: SearchedBase
     scope: SearchFilter
     weights: QueryWeights
+    facts: Facts
 
     @property
     def is_unfiltered(self) -> bool:
@@ -55,12 +58,13 @@ class Question(Immutable):
     opening: Opening
     passes: tuple[Reach, ...]
     dense: Vector | None = None
+    warnings: tuple[str, ...] = ()
     trail: list[Evidence] = field(default_factory=list)
 
     @classmethod
     def of(cls, request: QueryRequest, opening: Opening) -> "Question":
         """The first pass. It reaches further at once where most hits are likely to be dropped."""
-        passes = reaches(request.top_k)
+        passes = reaches(request.candidates)
         is_narrow = opening.is_unfiltered or bool(request.filters.metadata)
         return cls(request, opening, passes[1:] if is_narrow else passes)
 
@@ -70,15 +74,22 @@ class Question(Immutable):
         return self.passes[0]
 
     @property
+    def fusion(self) -> FusionRule:
+        """How the base's model joins the keyword leg; only a search that asked the model needs it."""
+        model = self.opening.facts.model
+        assert model is not None
+        return model.fusion
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """The request's labels; an agent's own credential says which agent it is."""
         subject = self.opening.subject
         given = self.request.labels.given()
         return given | {"agent": str(subject.principal)} if subject.kind is PrincipalKind.AGENT else given
 
-    def embedded(self, vector: Vector) -> "Question":
-        """The same question with its vector."""
-        return replace(self, dense=vector)
+    def embedded(self, vector: Vector, warnings: tuple[str, ...] = ()) -> "Question":
+        """The same question with its vector, and what the gateway warned of."""
+        return replace(self, dense=vector, warnings=warnings)
 
     def further(self) -> "Question":
         """The next pass."""
@@ -118,19 +129,26 @@ class Passage(Immutable):
 
 @dataclass(frozen=True, slots=True)
 class Readable(Immutable):
-    """The best passages that the caller may read and asked for, at most `top_k`, all of one instant.
+    """The best passages that the caller may read and asked for, all of one instant.
+
+    At most `top_k`, or the candidates of a reranking.
 
     `readable` counts what the caller may read among the hits that were checked, wanted or not; `is_cut`
     says that one of them was below `min_score`, `has_more` that a longer list may hold more, and
     `is_torn` that a document changed between search and re-check, so that its new text may be missing.
     """
 
-    question: Question
+    found: Found
     passages: tuple[Passage, ...]
     readable: int
     is_cut: bool
     has_more: bool
     is_torn: bool
+
+    @property
+    def question(self) -> Question:
+        """What was asked."""
+        return self.found.question
 
     @property
     def is_short(self) -> bool:

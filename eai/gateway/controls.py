@@ -1,0 +1,203 @@
+"""What stands before every call of a model. Each control has an error of its own and can only refuse.
+
+Ceiling, switches, retention, region and egress are code: no policy can switch them off. What they go by
+was read in one snapshot; the switches and every limit are read again in the statement that reserves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from eai.access.classification import Classification
+from eai.dlp.ports import DlpAction, Scanner, Verdict
+from eai.gateway.calls import Caller, ModelCall, Operation
+from eai.gateway.errors import (
+    CapabilityMissing,
+    DlpBlocked,
+    KillSwitchEngaged,
+    ModelDisabled,
+    ModelNotAllowed,
+    ModelNotFound,
+    RegionRefused,
+    RetentionRefused,
+)
+from eai.gateway.facts import Facts
+from eai.gateway.registry import Capability, Endpoint, Model
+from eai.kernel.errors import EaiError
+from eai.kernel.ids import TenantId
+from eai.knowledge.errors import ClassificationExceeded
+from eai.platform import metrics
+from eai.policies.ports import Policy, PolicyAction, PolicyPrincipal, PolicyRequest, PolicyResource
+
+REDACTED = "dlp_redacted"
+"""The warning of a call whose text was sent without what may not leave."""
+
+
+class Egress(Protocol):
+    """Says where calls may go."""
+
+    async def vet(self, endpoint: Endpoint) -> None:
+        """Return when the endpoint's host resolves to addresses that may be reached. Raises EgressDenied."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A call on its way through the controls: `level` and `texts` are what would really leave."""
+
+    caller: Caller
+    name: str
+    capability: Capability
+    operation: Operation
+    level: Classification
+    texts: Sequence[str]
+    facts: Facts
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, call: ModelCall, facts: Facts) -> "Intent":
+        return cls(
+            call.caller, call.model, call.capability, call.operation, call.level, call.texts, facts
+        )
+
+    @property
+    def tenant(self) -> TenantId:
+        return self.caller.tenant
+
+    @property
+    def model(self) -> Model:
+        """The model; only `known` may be asked before there is one."""
+        assert self.facts.model is not None
+        return self.facts.model
+
+
+class Controls:
+    """The chain. `before_texts` is what can be decided without them, for whoever only wants to know."""
+
+    def __init__(self, scanner: Scanner, policy: Policy, egress: Egress, *, is_production: bool) -> None:
+        self._scanner = scanner
+        self._policy = policy
+        self._egress = egress
+        self._is_production = is_production
+        self._before_texts = (
+            self._known, self._enabled, self._not_stopped, self._ceiling, self._retention, self._region,
+        )  # fmt: skip
+        self._chain = (*self._before_texts, self._dlp, self._policies, self._reachable)
+
+    async def admit(self, intent: Intent) -> Intent:
+        """Return what may be sent. Raises the first refusal; a reservation is still to come."""
+        for control in self._chain:
+            try:
+                intent = await control(intent)
+            except EaiError as error:
+                metrics.GATEWAY_REFUSALS.labels(control=control.__name__.strip("_"), code=error.code).inc()
+                raise
+        return intent
+
+    async def foresee(self, intent: Intent) -> Intent:
+        """Raise what would be refused whatever the text."""
+        for control in self._before_texts:
+            intent = await control(intent)
+        return intent
+
+    async def _known(self, intent: Intent) -> Intent:
+        model = intent.facts.model
+        if model is None:
+            raise ModelNotFound(model=intent.name)
+        if model.capability is not intent.capability:
+            raise CapabilityMissing(model=model.name, capability=intent.capability)
+        return intent
+
+    async def _enabled(self, intent: Intent) -> Intent:
+        if self._is_production and not intent.model.allowed_in_production:
+            raise ModelNotAllowed(model=intent.name)
+        if not intent.model.is_enabled:
+            raise ModelDisabled(model=intent.name)
+        return intent
+
+    async def _not_stopped(self, intent: Intent) -> Intent:
+        if intent.facts.engaged:
+            raise KillSwitchEngaged(scope=intent.facts.engaged[0])
+        return intent
+
+    async def _ceiling(self, intent: Intent) -> Intent:
+        ceiling = intent.model.classification_ceiling
+        if intent.level.exceeds(ceiling):
+            raise ClassificationExceeded(model=intent.name, classification=intent.level, ceiling=ceiling)
+        return intent
+
+    async def _retention(self, intent: Intent) -> Intent:
+        kept, bound = intent.model.retention, intent.facts.retention_required_from
+        if kept.days != 0 and not bound.exceeds(intent.level):
+            raise RetentionRefused(model=intent.name, retention=str(kept), classification=intent.level)
+        return intent
+
+    async def _region(self, intent: Intent) -> Intent:
+        accepted = intent.facts.regions
+        if not intent.model.is_local and accepted is not None and intent.model.region not in accepted:
+            raise RegionRefused(model=intent.name, region=intent.model.region)
+        return intent
+
+    async def _dlp(self, intent: Intent) -> Intent:
+        verdict = await self._scanner.scan(intent.texts, intent.facts.dlp)
+        if verdict.action is DlpAction.BLOCK or (
+            verdict.action is DlpAction.REDACT and intent.operation in _STORED
+        ):
+            raise DlpBlocked(entities=_entities(verdict))
+        if verdict.action is DlpAction.REDACT:
+            intent = replace(intent, texts=verdict.texts, warnings=(*intent.warnings, REDACTED))
+        if verdict.level is None or not verdict.level.exceeds(intent.level):
+            return intent
+        # What was found weighs more than what was declared, and must pass again what weighs it.
+        raised = replace(intent, level=verdict.level)
+        return await self._retention(await self._ceiling(raised))
+
+    async def _policies(self, intent: Intent) -> Intent:
+        await self._policy.require(_question(intent))
+        return intent
+
+    async def _reachable(self, intent: Intent) -> Intent:
+        if intent.model.endpoint is not None:
+            await self._egress.vet(intent.model.endpoint)
+        return intent
+
+
+_STORED = frozenset({Operation.INGEST, Operation.REINDEX})
+"""Work whose text stays: a vector of other words than the stored ones would be a silent change."""
+
+
+def _entities(verdict: Verdict) -> list[str]:
+    strict = (DlpAction.REDACT, DlpAction.BLOCK)
+    return sorted({finding.entity for finding in verdict.findings if finding.action in strict})
+
+
+def _question(intent: Intent) -> PolicyRequest:
+    caller, model = intent.caller, intent.model
+    return PolicyRequest(
+        tenant=intent.tenant,
+        principal=PolicyPrincipal(
+            kind=caller.actor.kind,
+            id=caller.actor.principal,
+            roles=tuple(map(str, caller.roles)),
+            groups=tuple(map(str, sorted(caller.groups))),
+            clearance=caller.clearance,
+        ),
+        action=PolicyAction.MODEL_INVOKE,
+        resource=PolicyResource(
+            "Model",
+            model.name,
+            {
+                "provider": model.provider,
+                "region": model.region,
+                "capability": str(model.capability),
+                "ceiling": model.classification_ceiling.rank,
+                "is_local": model.is_local,
+            },
+        ),
+        context={
+            "operation": str(intent.operation),
+            "level": intent.level.rank,
+            "texts": len(intent.texts),
+        },
+        version=intent.facts.policy_version,
+    )

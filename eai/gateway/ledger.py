@@ -1,0 +1,103 @@
+"""Holds what a call may cost before it is made, and says afterwards what it did."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from eai.audit.entries import Evidence, ReservationState
+from eai.audit.service import Audit
+from eai.finops.reservations import Bound, Reservation, Reservations
+from eai.gateway.attempts import was_sent
+from eai.gateway.calls import ModelCall, Usage
+from eai.gateway.controls import Intent
+from eai.gateway.errors import KillSwitchEngaged
+from eai.gateway.evidence import Outcome, denied, ended, intended
+from eai.kernel.errors import EaiError
+
+LEASE_S = 180.0
+"""How long a reservation may be held: longer than any call with all its attempts and its answer's record."""
+CANCELLED = "cancelled"
+CRASHED = "internal_error"
+
+
+@dataclass(slots=True)
+class Open:
+    """A call that is being made. `measured` is set once the model has said what it took."""
+
+    intent: Intent
+    labels: Mapping[str, str]
+    held: Reservation | None
+    bound: Usage
+    measured: Usage | None = field(default=None)
+
+    def evidence(self, usage: Usage) -> Evidence:
+        """That the call was answered and took this much; to be flushed before the answer is used."""
+        return ended(self.intent, self.labels, Outcome(usage), self.held)
+
+    def failure(self, error: BaseException) -> Outcome:
+        """How a call ended that brought no answer: charged as measured, at its bound, or not at all."""
+        code = error.code if isinstance(error, EaiError) else CRASHED
+        if isinstance(error, asyncio.CancelledError):
+            code = CANCELLED
+        if self.measured is not None:
+            return Outcome(self.measured, code)
+        if not self.intent.model.is_local and was_sent(error):
+            return Outcome(self.bound, code, ReservationState.UNKNOWN)
+        return Outcome(Usage(0), code, ReservationState.RELEASED)
+
+
+class Ledger:
+    """One per process."""
+
+    def __init__(self, reservations: Reservations, audit: Audit) -> None:
+        self._reservations = reservations
+        self._audit = audit
+
+    async def refuse(self, intent: Intent, error: EaiError) -> None:
+        """Put a refusal on record."""
+        await self._audit.flush(denied(intent, error))
+
+    async def record(self, evidence: Evidence) -> None:
+        """Return once `evidence` is durable."""
+        await self._audit.flush(evidence)
+
+    @asynccontextmanager
+    async def opened(self, intent: Intent, call: ModelCall, bound: Usage) -> AsyncIterator[Open]:
+        """Reserve `bound`, and settle what was held if the call fails inside.
+
+        A call that succeeds hands its evidence on; nobody but its caller settles it. Raises QuotaExceeded,
+        RateLimited and KillSwitchEngaged, each on record.
+        """
+        entry = Open(intent, call.labels, await self._hold(intent, call, bound), bound)
+        try:
+            yield entry
+        except BaseException as error:
+            if entry.held is not None or entry.measured is not None:
+                lost = ended(intent, call.labels, entry.failure(error), entry.held)
+                # Whoever went away, what was charged stays charged.
+                await asyncio.shield(self._audit.flush(lost))
+            raise
+
+    async def _hold(self, intent: Intent, call: ModelCall, bound: Usage) -> Reservation | None:
+        model = intent.model
+        if model.is_local and not intent.facts.has_quota:
+            return None
+        wanted = Bound(
+            tenant=intent.tenant,
+            principal=intent.caller.actor.principal,
+            groups=intent.caller.groups,
+            base=call.base,
+            model=model.name,
+            endpoint=model.endpoint.name if model.endpoint else None,
+            operation=str(intent.operation),
+            tokens=bound.tokens,
+            lease_s=LEASE_S,
+        )
+        try:
+            return await self._reservations.reserve(
+                wanted, None if model.is_local else intended(intent, bound.tokens)
+            )
+        except EaiError as error:
+            await self.refuse(intent, error)
+            raise
