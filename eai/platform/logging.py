@@ -20,7 +20,7 @@ Event = MutableMapping[str, Any]
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 _HAYSTACK = ("haystack", "haystack_integrations", "haystack_experimental")
-_QUIET = ("httpx", "httpx2", "uvicorn.access", *_HAYSTACK)
+_QUIET = ("httpx", "httpx2", "httpcore2", "uvicorn.access", *_HAYSTACK)
 _DEEPEST_CAUSE = 8
 
 

@@ -23,10 +23,8 @@ IGNORED = frozenset({
     "EAI_EVAL_DATA",
     "EAI_REQUIRE_TOOLCHAINS",
     # documented for parts that are not built yet; they move into the tree with what reads them
-    "EAI_EGRESS_ALLOW",
     "EAI_LITELLM_URL",
     "EAI_MEMORY_EMBEDDING_MODEL",
-    "EAI_OPA_URL",
     "EAI_RAG_RERANK_MODEL",
     "EAI_REDIS_URL",
     "EAI_REDIS_URL_FILE",

@@ -8,6 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from eai.platform.egress import Allowance
+
 
 class Environment(StrEnum):
     """What kind of place this is; only `dev` and `test` let stand-ins serve."""
@@ -51,9 +53,15 @@ def _origin(value: str) -> str:
     return value
 
 
+def _egress_entries(value: tuple[str, ...]) -> tuple[str, ...]:
+    Allowance.parse(value)
+    return value
+
+
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+EgressEntries = Annotated[Names, AfterValidator(_egress_entries)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
 
 
@@ -129,8 +137,34 @@ class ModelSettings(Group):
         description="Embedding model of bases that name none. Absent: local-use-512 when installed, "
         "else local-hash-256; in production a base must then name its model.",
     )
+    rag_rerank_model: Annotated[str | None, Env("EAI_RAG_RERANK_MODEL")] = Field(
+        default=None,
+        description="Reranking model of questions that name none. Absent: such questions keep the order of "
+        "the search, with a warning.",
+    )
     embeddings_batch_size: Annotated[int, Env("EAI_EMBEDDINGS_BATCH_SIZE")] = Field(
         default=64, ge=1, le=2048, description="Most texts in one embedding call."
+    )
+
+
+class PolicySettings(Group):
+    """Who decides besides the product's and the tenants' own policies."""
+
+    opa_url: Annotated[HttpUrl | None, Env("EAI_OPA_URL")] = Field(
+        default=None,
+        description="Open Policy Agent that must allow every call of a model too: the decision document, "
+        "or the server alone for its /v1/data/eai. Absent: nobody outside is asked.",
+    )
+
+
+class EgressSettings(Group):
+    """What may be reached besides the public internet over TLS."""
+
+    allow: Annotated[EgressEntries, Env("EAI_EGRESS_ALLOW")] = Field(
+        default=(),
+        description="Hosts and networks (`models.internal,10.20.0.0/16`), separated by commas, whose private "
+        "or loopback addresses providers may have, and that may be reached without TLS. Metadata services "
+        "and link-local addresses stay out of reach whatever is listed.",
     )
 
 
@@ -177,6 +211,8 @@ class Settings(BaseSettings):
     audit: AuditSettings = AuditSettings()
     keys: KeySettings = KeySettings()
     models: ModelSettings = ModelSettings()
+    policies: PolicySettings = PolicySettings()
+    egress: EgressSettings = EgressSettings()
     http: HttpSettings = HttpSettings()
     worker: WorkerSettings = WorkerSettings()
 

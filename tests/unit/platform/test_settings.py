@@ -147,12 +147,24 @@ def test_a_name_that_is_far_from_all_that_are_read_is_told_no_other() -> None:
     "name",
     [
         "EAI_API_KEY", "EAI_BASE_URL", "EAI_EVAL_DATA", "EAI_TEST_QDRANT_URL", "EAI_REQUIRE_TOOLCHAINS",
-        "EAI_LITELLM_URL", "EAI_OPA_URL", "EAI_REDIS_URL", "EAI_EGRESS_ALLOW", "EAI_MEMORY_EMBEDDING_MODEL",
+        "EAI_LITELLM_URL", "EAI_REDIS_URL", "EAI_MEMORY_EMBEDDING_MODEL",
         "EAI_WORKER_EMBEDDINGS_REINDEX_INTERVAL_SECONDS", "OTEL_EXPORTER_OTLP_ENDPOINT", "PATH",
     ],
 )  # fmt: skip
 def test_names_for_others_and_for_later_are_no_mistakes(name: str) -> None:
     assert load_settings({"EAI_ENV": "dev", name: "anything"}).environment is Environment.DEV
+
+
+def test_what_may_be_reached_is_hosts_and_networks() -> None:
+    allow = load_settings(
+        {"EAI_ENV": "dev", "EAI_EGRESS_ALLOW": "models.internal, 10.20.0.0/16,::1"}
+    ).egress.allow
+    assert allow == ("models.internal", "10.20.0.0/16", "::1")
+    told = problems({"EAI_ENV": "dev", "EAI_EGRESS_ALLOW": "models.internal,http://x"})
+    assert told == [
+        "EAI_EGRESS_ALLOW ('models.internal,http://x'): 'http://x' is neither a host name nor a network "
+        "such as 10.0.0.0/8"
+    ]
 
 
 def test_an_empty_variable_is_an_absent_one() -> None:
