@@ -1,11 +1,237 @@
-"""One attempt at a provider, and when there is another (under construction by its owner)."""
+"""One attempt at a provider, and when there is another: three more at most, all within one deadline."""
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TypeVar, cast
+
+from eai.gateway.breaker import Breaker
+from eai.gateway.errors import ProviderUnavailable
+from eai.kernel.errors import BadGateway, EaiError
+
+T = TypeVar("T")
+Before = Callable[[], Awaitable[None]]
+
+RETRYABLE = frozenset({
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+})  # fmt: skip
+
+_MOST_FAILURES = 4
+_FIRST_PAUSE_S = 0.5
+_LONGEST_WISH_S = 30.0
+_USUAL_ADVICE_S = 5
+_LONGEST_ADVICE_S = 3600
+_SENT = "_was_sent"
 
 
 class ProviderFailure(Exception):
-    """An attempt that failed. `retry_after_s` is the provider's own wish, where it had one."""
+    """An attempt that failed. `retry_after_s` is the provider's own wish, where it had one.
 
-    def __init__(self, *, is_retryable: bool, status: int | None = None, retry_after_s: float | None = None) -> None:
+    `was_sent` says whether the provider may have worked, and charged, for it.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_retryable: bool,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        was_sent: bool = True,
+    ) -> None:
         super().__init__(status)
         self.is_retryable = is_retryable
         self.status = status
         self.retry_after_s = retry_after_s
+        self.was_sent = was_sent
+
+    @classmethod
+    def of_status(cls, status: int, retry_after_s: float | None = None) -> "ProviderFailure":
+        """An answer that brought nothing but its status. What was refused was not worked on."""
+        is_refusal = status < HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.SERVICE_UNAVAILABLE
+        return cls(
+            is_retryable=status in RETRYABLE,
+            status=status,
+            retry_after_s=retry_after_s,
+            was_sent=not is_refusal,
+        )
+
+
+def was_sent(error: BaseException) -> bool:
+    """Whether a provider may have charged for what ended in `error`."""
+    return isinstance(error, BadGateway) or bool(error.__dict__.get(_SENT))
+
+
+def retry_after_s(header: str | None, now: float) -> float | None:
+    """The seconds that a `Retry-After` header asks for, at `now` in Unix time: never negative."""
+    if header is None:
+        return None
+    text = header.strip()
+    try:
+        wish = float(text) if text[-1:].isdigit() else parsedate_to_datetime(text).timestamp() - now
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+    return max(wish, 0.0) if math.isfinite(wish) else None
+
+
+class Attempts:
+    """One per process: it knows how each endpoint has been answering."""
+
+    def __init__(
+        self,
+        *,
+        deadline_s: float = 60.0,
+        stream_deadline_s: float = 120.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._deadline_s = deadline_s
+        self._stream_deadline_s = stream_deadline_s
+        self._clock = clock
+        self._sleep = sleep
+        self._jitter = jitter
+        self._breakers: dict[str, Breaker] = {}
+
+    async def run(self, endpoint: str, attempt: Callable[[float], Awaitable[T]], before: Before) -> T:
+        """What `attempt` returns; it is given the seconds that are left for it.
+
+        `before` is awaited ahead of each attempt, and what it raises ends the call. Raises
+        ProviderUnavailable. See `was_sent` for whether an error may have been charged for.
+        """
+        course = self._course(endpoint, self._deadline_s)
+        with course:
+            while True:
+                left_s = await course.start(before)
+                try:
+                    answer = await _within(attempt, left_s)
+                except ProviderFailure as failure:
+                    pause_s = course.failed(failure)
+                else:
+                    course.answered()
+                    return answer
+                await self._sleep(pause_s)
+
+    async def stream(
+        self, endpoint: str, attempt: Callable[[float], AsyncIterator[T]], before: Before
+    ) -> AsyncGenerator[T, None]:
+        """As `run`, in pieces; once the first has been handed on there is no other attempt."""
+        course = self._course(endpoint, self._stream_deadline_s)
+        with course:
+            while True:
+                left_s = await course.start(before)
+                try:
+                    # Every provider's stream is a generator, whose closing closes the connection.
+                    async with aclosing(cast("AsyncGenerator[T, None]", attempt(left_s))) as pieces:
+                        async for piece in pieces:
+                            course.answered()
+                            yield piece
+                except ProviderFailure as failure:
+                    pause_s = course.failed(failure)
+                else:
+                    return
+                await self._sleep(pause_s)
+
+    def _course(self, endpoint: str, deadline_s: float) -> "_Course":
+        breaker = self._breakers.setdefault(endpoint, Breaker(self._clock))
+        return _Course(endpoint, breaker, self._clock, self._clock() + deadline_s, self._jitter)
+
+
+async def _within(attempt: Callable[[float], Awaitable[T]], left_s: float) -> T:
+    try:
+        async with asyncio.timeout(left_s) as limit:
+            return await attempt(left_s)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    raise ProviderFailure(is_retryable=True)
+
+
+class _Course:
+    """One call's attempts: how many failed, what is left of its time, whether anything was sent."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        breaker: Breaker,
+        clock: Callable[[], float],
+        ends_at: float,
+        jitter: Callable[[], float],
+    ) -> None:
+        self._endpoint = endpoint
+        self._breaker = breaker
+        self._clock = clock
+        self._ends_at = ends_at
+        self._jitter = jitter
+        self._failures = 0
+        self._is_open = False
+        self._has_answered = False
+        self._was_sent = False
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        is_silent = self._is_open and not self._has_answered
+        if is_silent and (error is None or isinstance(error, BadGateway)):
+            self._breaker.answered()
+        elif is_silent:
+            self._breaker.abandoned()
+        # A refusal of ours comes before anything leaves; whatever else ends an attempt may come after it.
+        is_cut_short = self._is_open and not isinstance(error, EaiError)
+        if error is not None and (self._was_sent or is_cut_short):
+            error.__dict__[_SENT] = True
+
+    async def start(self, before: Before) -> float:
+        """Seconds that the next attempt may take. Raises ProviderUnavailable and what `before` raises."""
+        await before()
+        left_s = self._ends_at - self._clock()
+        if left_s <= 0:
+            raise self._unavailable(None)
+        wait_s = self._breaker.admit()
+        if wait_s > 0:
+            raise self._unavailable(wait_s)
+        self._is_open = True
+        self._has_answered = False
+        return left_s
+
+    def answered(self) -> None:
+        """The attempt brought something."""
+        if self._is_open and not self._has_answered:
+            self._has_answered = True
+            self._breaker.answered()
+
+    def failed(self, failure: ProviderFailure) -> float:
+        """Seconds until the next attempt. Raises ProviderUnavailable when there is none."""
+        self._is_open = False
+        self._failures += 1
+        self._was_sent = self._was_sent or failure.was_sent
+        self._judge(failure)
+        pause_s = self._pause_s(failure.retry_after_s)
+        is_last = self._has_answered or not failure.is_retryable or self._failures >= _MOST_FAILURES
+        if is_last or self._clock() + pause_s >= self._ends_at:
+            raise self._unavailable(failure.retry_after_s, failure.status) from failure
+        return pause_s
+
+    def _judge(self, failure: ProviderFailure) -> None:
+        # Who asks for patience, or refuses one input, is there: others may be served meanwhile.
+        if failure.is_retryable and failure.status != HTTPStatus.TOO_MANY_REQUESTS:
+            self._breaker.failed()
+        else:
+            self._breaker.answered()
+
+    def _pause_s(self, wish_s: float | None) -> float:
+        """Never sooner than wished, up to a cap; spread, so that callers do not return together."""
+        own_s: float = _FIRST_PAUSE_S * 2 ** (self._failures - 1) * (0.5 + self._jitter() / 2)
+        return own_s + min(wish_s or 0.0, _LONGEST_WISH_S)
+
+    def _unavailable(self, wait_s: float | None, status: int | None = None) -> ProviderUnavailable:
+        advice_s = min(max(math.ceil(wait_s or _USUAL_ADVICE_S), 1), _LONGEST_ADVICE_S)
+        return ProviderUnavailable(provider=self._endpoint, status=status, retry_after_s=advice_s)
