@@ -162,8 +162,10 @@ def test_what_may_be_reached_is_hosts_and_networks() -> None:
     assert allow == ("models.internal", "10.20.0.0/16", "::1")
     told = problems({"EAI_ENV": "dev", "EAI_EGRESS_ALLOW": "models.internal,http://x"})
     assert told == [
-        "EAI_EGRESS_ALLOW ('models.internal,http://x'): 'http://x' is neither a host name nor a network "
-        "such as 10.0.0.0/8"
+        (
+            "EAI_EGRESS_ALLOW ('models.internal,http://x'): 'http://x' is neither a host name nor a network "
+            "such as 10.0.0.0/8"
+        )
     ]
 
 
