@@ -40,18 +40,11 @@ def check_model(model: Model, answered: str | None) -> None:
     raise ModelSubstituted(model=model.name)
 
 
-def check_embeddings(
-    model: Model, texts: Sequence[str], dimensions: int, answer: ProviderEmbeddings
-) -> tuple[Vectors, int | None]:
-    """One vector per text, in the order of `texts`, and the tokens where they can be believed.
+def embedding_matrix(model: Model, count: int, dimensions: int, answer: ProviderEmbeddings) -> Vectors:
+    """One vector per text, in the order of the texts.
 
     Raises ModelSubstituted, EmbeddingDimensionMismatch and ProviderResponseInvalid.
     """
-    return embedding_matrix(model, len(texts), dimensions, answer), believed(answer.tokens, texts)
-
-
-def embedding_matrix(model: Model, count: int, dimensions: int, answer: ProviderEmbeddings) -> Vectors:
-    """The vectors of an answer, ordered by index. Raises as `check_embeddings`."""
     check_model(model, answer.model)
     by_index = dict(answer.items)
     if len(answer.items) != count or by_index.keys() != set(range(count)):

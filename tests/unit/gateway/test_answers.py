@@ -12,9 +12,9 @@ from eai.access.classification import Classification
 from eai.gateway.answers import (
     believed,
     check_completion,
-    check_embeddings,
     check_model,
     check_ranking,
+    embedding_matrix,
 )
 from eai.gateway.calls import Usage
 from eai.gateway.errors import EmbeddingDimensionMismatch, ModelSubstituted, ProviderResponseInvalid
@@ -40,9 +40,8 @@ def model(capability: Capability = Capability.EMBEDDINGS, provider_model: str = 
 Items = Sequence[tuple[int, Sequence[float]]]
 
 
-def embedded(items: Items, *, name: str | None = "bge-m3", tokens: int | None = 4) -> list[list[float]]:
-    answer = ProviderEmbeddings(items, name, tokens)
-    vectors, _ = check_embeddings(model(), ["one", "two"], 2, answer)
+def embedded(items: Items) -> list[list[float]]:
+    vectors = embedding_matrix(model(), 2, 2, ProviderEmbeddings(items, "bge-m3", 4))
     assert vectors.dtype == np.float32
     return vectors.tolist()
 
@@ -85,11 +84,9 @@ def test_vectors_of_another_size_are_told_with_both_sizes(items: Items, received
 
 @given(st.permutations(range(6)))
 def test_any_order_of_an_answer_is_the_same_answer(order: list[int]) -> None:
-    texts = [str(number) for number in range(6)]
     items = [(index, [float(index + 1), 1.0]) for index in order]
-    vectors, tokens = check_embeddings(model(), texts, 2, ProviderEmbeddings(items, "bge-m3", 6))
+    vectors = embedding_matrix(model(), 6, 2, ProviderEmbeddings(items, "bge-m3", 6))
     assert vectors[:, 0].tolist() == [1, 2, 3, 4, 5, 6]
-    assert tokens == 6
 
 
 @pytest.mark.parametrize(
