@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 _WORD = re.compile(r"\w+")
@@ -29,8 +30,9 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+@lru_cache(maxsize=10_000)
 def vector(text: str, dimensions: int) -> NDArray[np.float32]:
-    """The sum of the words' vectors, of length one."""
+    """The sum of the words' vectors, of length one. Not to be written to."""
     total = np.sum([_word(word, dimensions) for word in words(text) or ["nothing"]], axis=0)
     return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
 
@@ -38,11 +40,11 @@ def vector(text: str, dimensions: int) -> NDArray[np.float32]:
 def embeddings(request: dict[str, Any], dimensions: int, change: Change) -> bytes:
     texts = request["input"] if isinstance(request["input"], list) else [request["input"]]
     size = change.get("dimensions", request.get("dimensions", dimensions))
-    rows = [vector(text, size).tolist() for text in texts]
+    rows = [vector(text, size) for text in texts]
     if "first" in change:
-        rows[0][0] = float(change["first"])
+        rows[0] = np.array([float(change["first"]), *rows[0][1:]])
     if change.get("is_zero"):
-        rows[-1] = [0.0] * size
+        rows[-1] = np.zeros(size, dtype=np.float32)
     data = [
         {"object": "embedding", "index": index, "embedding": _packed(row) if change.get("packed") else row}
         for index, row in enumerate(rows)
@@ -59,7 +61,8 @@ def embeddings(request: dict[str, Any], dimensions: int, change: Change) -> byte
             "data": data,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
             **_named(request, change),
-        }
+        },
+        is_careless="first" in change,
     )
 
 
@@ -77,7 +80,10 @@ def rerank(request: dict[str, Any], change: Change) -> bytes:
     if "beyond" in change:
         results.insert(0, {"index": change["beyond"], "relevance_score": 1.0})
     tokens = change.get("tokens", sum(len(words(text)) + 2 for text in request["documents"]))
-    return _json({"results": results, "usage": {"total_tokens": tokens}, **_named(request, change)})
+    return _json(
+        {"results": results, "usage": {"total_tokens": tokens}, **_named(request, change)},
+        is_careless="first" in change,
+    )
 
 
 def chat(request: dict[str, Any], change: Change) -> bytes:
@@ -126,13 +132,15 @@ def _named(request: dict[str, Any], change: Change) -> dict[str, Any]:
     return {"id": change.get("id", "answer-1"), "model": change.get("model", request["model"])}
 
 
-def _packed(row: list[float]) -> str:
-    return base64.b64encode(np.asarray(row, dtype="<f4").tobytes()).decode()
+def _packed(row: NDArray[Any]) -> str:
+    return base64.b64encode(row.astype("<f4").tobytes()).decode()
 
 
-def _json(answer: dict[str, Any]) -> bytes:
-    # Python's own writer, because it can write NaN as careless servers do.
-    return json.dumps(answer).encode()
+def _json(answer: dict[str, Any], *, is_careless: bool = False) -> bytes:
+    """`is_careless` writes NaN and Infinity, which JSON does not have, as some servers do."""
+    if is_careless:
+        return json.dumps(answer, default=lambda row: row.tolist()).encode()
+    return orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _event(answer: dict[str, Any]) -> bytes:

@@ -50,14 +50,14 @@ class TalkingProvider:
         self.connections += 1
         try:
             while (exchange := await self._read(reader)) is not None:
-                self.exchanges.append(exchange)
                 step = self.steps.popleft() if self.steps else self.usual
                 if not await _Answering(self, exchange, step, reader, writer).finish():
                     break
-        except (ConnectionError, TimeoutError):
+        except (ConnectionError, TimeoutError, asyncio.CancelledError):
+            # The client left, or the process is told to end.
             pass
         finally:
-            with suppress(ConnectionError):
+            with suppress(ConnectionError, asyncio.CancelledError):
                 writer.close()
                 await writer.wait_closed()
 
@@ -68,15 +68,12 @@ class TalkingProvider:
             self.stray += len(cut.partial)
             return None
         exchange = Exchange(head)
-        length = next(
-            (
-                int(line.split(b":")[1])
-                for line in head.split(b"\r\n")
-                if line.lower().startswith(b"content-length:")
-            ),
-            0,
-        )
-        exchange.body = await reader.readexactly(length)
+        self.exchanges.append(exchange)
+        try:
+            exchange.body = await reader.readexactly(_length(head))
+        except asyncio.IncompleteReadError as cut:
+            exchange.body, exchange.ended = cut.partial, "client_left"
+            return None
         return exchange
 
     def control(self, order: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +97,11 @@ class TalkingProvider:
             writer.write(json.dumps(self.control(json.loads(line))).encode() + b"\n")
             await writer.drain()
         writer.close()
+
+
+def _length(head: bytes) -> int:
+    fields = (line.lower().partition(b":") for line in head.split(b"\r\n"))
+    return next((int(value) for name, _, value in fields if name == b"content-length"), 0)
 
 
 class _Answering:
