@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import httpcore2
+import httpx2
 
 from eai.platform.egress import Allowance, Destination, Egress, Resolve, system_resolve
 
@@ -192,7 +193,7 @@ class Outbound:
     @cached_property
     def _encrypted(self) -> httpcore2.AsyncConnectionPool:
         # Certificates are read when the first encrypted connection needs them. The environment has no say.
-        trust = self._trust or httpcore2.default_ssl_context(_trust_env=False)
+        trust = self._trust or httpx2.create_ssl_context(trust_env=False)
         return _pool(_Pinned(self._egress, is_plain=False), trust)
 
 
