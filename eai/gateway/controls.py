@@ -22,6 +22,7 @@ from eai.gateway.errors import (
     RetentionRefused,
 )
 from eai.gateway.facts import Facts
+from eai.gateway.regions import lies_in
 from eai.gateway.registry import Capability, Endpoint, Model
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import TenantId
@@ -56,9 +57,7 @@ class Intent:
 
     @classmethod
     def of(cls, call: ModelCall, facts: Facts) -> "Intent":
-        return cls(
-            call.caller, call.model, call.capability, call.operation, call.level, call.texts, facts
-        )
+        return cls(call.caller, call.model, call.capability, call.operation, call.level, call.texts, facts)
 
     @property
     def tenant(self) -> TenantId:
@@ -134,8 +133,13 @@ class Controls:
 
     async def _region(self, intent: Intent) -> Intent:
         accepted = intent.facts.regions
-        if not intent.model.is_local and accepted is not None and intent.model.region not in accepted:
-            raise RegionRefused(model=intent.name, region=intent.model.region)
+        region = intent.model.region
+        if (
+            not intent.model.is_local
+            and accepted is not None
+            and not any(lies_in(region, each) for each in accepted)
+        ):
+            raise RegionRefused(model=intent.name, region=region)
         return intent
 
     async def _dlp(self, intent: Intent) -> Intent:

@@ -1,6 +1,6 @@
-"""Takes an admitted call to its provider and back: the key is opened for one attempt and forgotten after it."""
+"""Takes an admitted call to its provider and back; a key is opened for one attempt and forgotten after it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 from eai.gateway.attempts import Attempts
 from eai.gateway.ports import (
@@ -13,26 +13,21 @@ from eai.gateway.ports import (
     ProviderRanking,
     Target,
 )
+from eai.gateway.provider_keys import ProviderKeys
 from eai.gateway.registry import Endpoint, EndpointKind, Model
-from eai.platform.keys import Keyring
 
 Before = Callable[[], Awaitable[None]]
-
-
-def key_context(endpoint: Endpoint) -> str:
-    """What a sealed provider key is bound to, so that it opens for its own endpoint only."""
-    return f"provider:{endpoint.id}"
 
 
 class Dispatch:
     """One per process. `before` is awaited ahead of each attempt and may stop it by raising."""
 
     def __init__(
-        self, providers: Mapping[EndpointKind, Provider], attempts: Attempts, keyring: Keyring
+        self, providers: Mapping[EndpointKind, Provider], attempts: Attempts, keys: ProviderKeys
     ) -> None:
         self._providers = providers
         self._attempts = attempts
-        self._keyring = keyring
+        self._keys = keys
 
     async def embed(
         self, model: Model, texts: Sequence[str], role: EmbeddingRole, dimensions: int | None, before: Before
@@ -77,7 +72,7 @@ class Dispatch:
         messages: Sequence[ChatMessage],
         options: Mapping[str, float | int],
         before: Before,
-    ) -> AsyncIterator[ProviderDelta]:
+    ) -> AsyncGenerator[ProviderDelta, None]:
         """As `embed`, in pieces; there is no further attempt once the first piece has arrived."""
         provider, endpoint = self._way(model)
 
@@ -91,6 +86,4 @@ class Dispatch:
         return self._providers[model.endpoint.kind], model.endpoint
 
     def _target(self, model: Model, endpoint: Endpoint, deadline_s: float) -> Target:
-        sealed = endpoint.sealed_key
-        key = None if sealed is None else self._keyring.unwrap(sealed, key_context(endpoint)).decode()
-        return Target(model, endpoint, key, deadline_s)
+        return Target(model, endpoint, self._keys.open(endpoint.id, endpoint.sealed_key), deadline_s)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eai.audit.actions import AuditAction
-from eai.audit.entries import AuditEntry, Decision, Evidence, Resource, ReservationState, Settlement, UsageRow
-from eai.gateway.calls import Usage
-from eai.gateway.controls import Intent
-from eai.gateway.registry import Capability, Model
+from eai.audit.entries import AuditEntry, Decision, Evidence, ReservationState, Resource, Settlement, UsageRow
 from eai.finops.reservations import Reservation
+from eai.gateway.calls import ModelCall, Usage
+from eai.gateway.controls import Intent
+from eai.gateway.registry import Capability
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import EaiError
 
@@ -22,7 +22,7 @@ ANSWERED = "answered"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: `code` is `answered`, an error's, or `client_disconnected`; `state` closes what was held."""
+    """How a call ended: `code` is `answered` or says what went wrong; `state` closes what was held."""
 
     usage: Usage
     code: str = ANSWERED
@@ -40,7 +40,7 @@ def denied(intent: Intent, error: EaiError) -> Evidence:
     return Evidence(entries=(_entry(intent, AuditAction.MODEL_INVOKE, facts, Decision.DENY),))
 
 
-def ended(intent: Intent, labels: Mapping[str, str], outcome: Outcome, held: Reservation | None) -> Evidence:
+def ended(intent: Intent, call: ModelCall, outcome: Outcome, held: Reservation | None) -> Evidence:
     """A call that was made, whatever came of it."""
     usage = outcome.usage
     facts: dict[str, Canonical] = {**_what(intent), "tokens": usage.tokens}
@@ -56,7 +56,7 @@ def ended(intent: Intent, labels: Mapping[str, str], outcome: Outcome, held: Res
         facts["intent"] = held.intent_seq
     return Evidence(
         entries=(_entry(intent, action, facts),),
-        usage=_usage(intent, labels, usage) if outcome.state is not ReservationState.RELEASED else (),
+        usage=() if outcome.state is ReservationState.RELEASED else (usage_of(intent, call, usage),),
         settled=() if held is None else (Settlement(held.id, outcome.state, usage.tokens),),
     )
 
@@ -85,10 +85,10 @@ def _entry(
     )
 
 
-def _usage(intent: Intent, labels: Mapping[str, str], usage: Usage) -> tuple[UsageRow, ...]:
-    model: Model = intent.model
-    actor = intent.caller.actor
-    row = UsageRow(
+def usage_of(intent: Intent, call: ModelCall, usage: Usage) -> UsageRow:
+    """What is charged, and to whom."""
+    model, actor = intent.model, intent.caller.actor
+    return UsageRow(
         intent.tenant,
         kind=_KINDS[intent.capability],
         unit="tokens",
@@ -100,6 +100,6 @@ def _usage(intent: Intent, labels: Mapping[str, str], usage: Usage) -> tuple[Usa
         cost_micros=model.price.of(usage.read_tokens, usage.written_tokens),
         principal=actor.principal,
         api_key=actor.api_key,
-        labels={**labels, "operation": str(intent.operation)},
+        labels={**call.labels, "operation": str(intent.operation)},
+        base=call.base,
     )
-    return (row,)

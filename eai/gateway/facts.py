@@ -6,6 +6,7 @@ from typing import Any
 
 from eai.access.classification import LEVELS, Classification
 from eai.dlp.ports import DlpAction, DlpRules
+from eai.gateway.catalogue import REMOTE_MODELS
 from eai.gateway.registry import Model, Switch
 from eai.gateway.repository import model_from
 from eai.kernel.immutable import Immutable
@@ -31,7 +32,7 @@ class Facts(Immutable):
 def facts_from(row: Mapping[str, Any], name: str, here: Mapping[str, Model]) -> Facts:
     """From what `eai.gateway_facts` answered about `name`; `here` are the models of this process."""
     settings = row["settings"]
-    model = here.get(name) or model_from(row)
+    model = here.get(name) or model_from(row) or REMOTE_MODELS.get(name)
     return Facts(
         model=model,
         engaged=_engaged(row["engaged"], model),

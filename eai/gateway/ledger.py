@@ -1,23 +1,25 @@
 """Holds what a call may cost before it is made, and says afterwards what it did."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from eai.audit.entries import Evidence, ReservationState
+from eai.audit.entries import Evidence, ReservationState, SealedEntry
 from eai.audit.service import Audit
+from eai.finops.errors import SwitchedOff
 from eai.finops.reservations import Bound, Reservation, Reservations
 from eai.gateway.attempts import was_sent
-from eai.gateway.calls import ModelCall, Usage
+from eai.gateway.calls import ModelCall, Operation, Usage
 from eai.gateway.controls import Intent
 from eai.gateway.errors import KillSwitchEngaged
-from eai.gateway.evidence import Outcome, denied, ended, intended
+from eai.gateway.evidence import Outcome, denied, ended, intended, usage_of
 from eai.kernel.errors import EaiError
 
 LEASE_S = 180.0
 """How long a reservation may be held: longer than any call with all its attempts and its answer's record."""
 CANCELLED = "cancelled"
+DISCONNECTED = "client_disconnected"
 CRASHED = "internal_error"
 
 
@@ -26,20 +28,21 @@ class Open:
     """A call that is being made. `measured` is set once the model has said what it took."""
 
     intent: Intent
-    labels: Mapping[str, str]
+    call: ModelCall
     held: Reservation | None
     bound: Usage
     measured: Usage | None = field(default=None)
 
     def evidence(self, usage: Usage) -> Evidence:
         """That the call was answered and took this much; to be flushed before the answer is used."""
-        return ended(self.intent, self.labels, Outcome(usage), self.held)
+        return ended(self.intent, self.call, Outcome(usage), self.held)
 
     def failure(self, error: BaseException) -> Outcome:
         """How a call ended that brought no answer: charged as measured, at its bound, or not at all."""
         code = error.code if isinstance(error, EaiError) else CRASHED
         if isinstance(error, asyncio.CancelledError):
-            code = CANCELLED
+            # A client's own call ends early only when the client leaves.
+            code = DISCONNECTED if self.intent.operation is Operation.CLIENT else CANCELLED
         if self.measured is not None:
             return Outcome(self.measured, code)
         if not self.intent.model.is_local and was_sent(error):
@@ -69,12 +72,12 @@ class Ledger:
         A call that succeeds hands its evidence on; nobody but its caller settles it. Raises QuotaExceeded,
         RateLimited and KillSwitchEngaged, each on record.
         """
-        entry = Open(intent, call.labels, await self._hold(intent, call, bound), bound)
+        entry = Open(intent, call, await self._hold(intent, call, bound), bound)
         try:
             yield entry
         except BaseException as error:
             if entry.held is not None or entry.measured is not None:
-                lost = ended(intent, call.labels, entry.failure(error), entry.held)
+                lost = ended(intent, call, entry.failure(error), entry.held)
                 # Whoever went away, what was charged stays charged.
                 await asyncio.shield(self._audit.flush(lost))
             raise
@@ -93,11 +96,17 @@ class Ledger:
             operation=str(intent.operation),
             tokens=bound.tokens,
             lease_s=LEASE_S,
+            usage=usage_of(intent, call, bound),
         )
+        sealed = None if model.is_local else await self._audit.seal(intended(intent, bound.tokens))
         try:
-            return await self._reservations.reserve(
-                wanted, None if model.is_local else intended(intent, bound.tokens)
-            )
+            return await self._reserve(wanted, sealed)
         except EaiError as error:
             await self.refuse(intent, error)
             raise
+
+    async def _reserve(self, bound: Bound, sealed: SealedEntry | None) -> Reservation:
+        try:
+            return await self._reservations.reserve(bound, sealed)
+        except SwitchedOff as switch:
+            raise KillSwitchEngaged(scope=switch.scope) from None

@@ -52,7 +52,7 @@ _LONGEST_DAYS = 36_500
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A provider as `platform:admin` approved it. `sealed_key` opens with the keyring only at the last step."""
+    """A provider as `platform:admin` approved it; `sealed_key` is opened at the last step only."""
 
     id: UUID
     name: str
@@ -62,6 +62,9 @@ class Endpoint:
     retention: Retention
     classification_ceiling: Classification
     sealed_key: bytes | None = None
+
+
+_EVEN = FusionRule(dense_weight=0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Model:
     context_tokens: int | None = None
     price: Price = Price()
     roles: Mapping[EmbeddingRole, Mapping[str, str]] = field(default_factory=dict)
-    fusion: FusionRule = FusionRule(dense_weight=0.5)
+    fusion: FusionRule = _EVEN
     is_enabled: bool = True
     is_shipped: bool = False
     is_semantic: bool = True

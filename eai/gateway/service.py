@@ -13,7 +13,14 @@ from uuid import uuid4
 import numpy as np
 
 from eai.access.classification import Classification
-from eai.gateway.answers import check_completion, check_ranking, check_vectors, embedding_matrix
+from eai.gateway.answers import (
+    believed,
+    believed_completion,
+    check_completion,
+    check_ranking,
+    check_vectors,
+    embedding_matrix,
+)
 from eai.gateway.calls import (
     Caller,
     ChatCall,
@@ -131,7 +138,7 @@ class Gateway:
                 answer = await self._dispatch.rerank(
                     intent.model, query, documents, self._unless_stopped(intent)
                 )
-            entry.measured = Usage(answer.tokens) if answer.tokens is not None else _estimate(intent.texts)
+            entry.measured = _measured(intent.texts, answer.tokens)
             ranked = check_ranking(intent.model, documents, answer)
             return Ranking(ranked, entry.measured, entry.evidence(entry.measured), intent.warnings)
 
@@ -143,7 +150,9 @@ class Gateway:
                 answer = await self._dispatch.chat(
                     intent.model, _messages(call, intent), _options(call), self._unless_stopped(intent)
                 )
-            content, reason, usage = check_completion(intent.model, answer)
+            content, reason, usage = check_completion(
+                intent.model, believed_completion(answer, intent.texts, call.max_tokens)
+            )
             entry.measured = usage or _estimate([*intent.texts, content])
             return Completion(
                 content, reason, entry.measured, entry.evidence(entry.measured), uuid4(), intent.warnings
@@ -173,11 +182,9 @@ class Gateway:
         async with self._ledger.opened(intent, call, _estimate(intent.texts)) as entry:
             with span(f"embeddings {model.name}", _attributes(GenAiOperation.EMBEDDINGS, intent, call)):
                 vectors, tokens = await self._vectors(intent, call, dimensions)
-            entry.measured = _estimate(intent.texts) if tokens is None else Usage(tokens)
+            entry.measured = _measured(intent.texts, tokens)
             check_vectors(model, len(intent.texts), dimensions, vectors)
-            return Embeddings(
-                vectors, entry.measured, entry.evidence(entry.measured), intent.warnings
-            )
+            return Embeddings(vectors, entry.measured, entry.evidence(entry.measured), intent.warnings)
 
     async def _vectors(
         self, intent: Intent, call: EmbeddingCall, dimensions: int
@@ -229,6 +236,12 @@ def _estimate(texts: Sequence[str], written: int = 0) -> Usage:
     return Usage(sum(len(text.encode()) for text in texts), written, is_estimated=True)
 
 
+def _measured(texts: Sequence[str], tokens: int | None) -> Usage:
+    """What the model counted, or the estimate where that cannot be believed."""
+    counted = believed(tokens, texts)
+    return _estimate(texts) if counted is None else Usage(counted)
+
+
 def _chat_bound(call: ChatCall, intent: Intent) -> Usage:
     # Each message is wrapped in a few tokens of the provider's own.
     return _estimate([*intent.texts, *("role" * 4 for _ in intent.texts)], call.max_tokens)
@@ -236,9 +249,7 @@ def _chat_bound(call: ChatCall, intent: Intent) -> Usage:
 
 def _messages(call: ChatCall, intent: Intent) -> list[ChatMessage]:
     """The conversation as it may leave."""
-    return [
-        replace(message, content=text) for message, text in zip(call.messages, intent.texts, strict=True)
-    ]
+    return [replace(message, content=text) for message, text in zip(call.messages, intent.texts, strict=True)]
 
 
 def _options(call: ChatCall) -> dict[str, float | int]:

@@ -10,8 +10,8 @@ from haystack import component
 
 from eai.access.rights_class import generation_key, rights_key
 from eai.audit.service import Audit
-from eai.gateway.ports import EmbeddingRole
 from eai.gateway.calls import EmbeddingCall, Operation
+from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
 from eai.ingestion.confinement import extract_confined
 from eai.ingestion.passages import (

@@ -20,6 +20,11 @@ VECTOR_SEARCH_LATENCY = Histogram(
     ["store"],
     buckets=_FAST,
 )
+GATEWAY_REFUSALS = Counter(
+    "eai_gateway_refusals_total",
+    "Calls of a model that were refused before anything left, by the control that refused them.",
+    ["control", "code"],
+)
 HTTP_REQUESTS = Counter("eai_http_requests_total", "HTTP requests answered.", ["method", "route", "status"])
 HTTP_REQUEST_DURATION = Histogram(
     "eai_http_request_duration_seconds",

@@ -34,7 +34,9 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 class GenAiOperation(StrEnum):
     """Values of `gen_ai.operation.name`."""
 
+    CHAT = "chat"
     EMBEDDINGS = "embeddings"
+    RERANK = "rerank"
     EXECUTE_TOOL = "execute_tool"
 
 

@@ -7,9 +7,8 @@ which nobody calls.
 from haystack import component
 
 from eai.access.visibility import may_read
-from eai.audit.entries import Actor
-from eai.gateway.ports import EmbeddingRole
 from eai.gateway.calls import Caller, EmbeddingCall, Operation
+from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
 from eai.knowledge.ports import SearchHits, SearchRequest, Vectors
 from eai.platform import metrics
@@ -107,9 +106,7 @@ class FuseLegs:
             case Mode.KEYWORD:
                 return by_keyword(hits.sparse, opening.weights.attainable)
             case Mode.HYBRID:
-                return fuse(
-                    hits.dense, hits.sparse, found.question.fusion, opening.weights.attainable
-                )
+                return fuse(hits.dense, hits.sparse, found.question.fusion, opening.weights.attainable)
 
 
 @component

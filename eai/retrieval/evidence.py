@@ -57,4 +57,5 @@ def _usage(question: Question) -> UsageRow:
         principal=subject.principal,
         api_key=subject.api_key,
         labels=question.labels,
+        base=question.opening.base.id,
     )

@@ -1,6 +1,7 @@
 """Whether a question may be put, decided from what one statement read."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID
 
 from eai.access.acl import BaseRights, Entry, Permission, base_rights
@@ -8,7 +9,7 @@ from eai.access.classification import LEVELS
 from eai.access.rights_class import MAX_FILTER_CLASSES, generation_key, rights_keys
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
-from eai.gateway.service import Gateway
+from eai.gateway.facts import Facts
 from eai.identity.authentication import subject_from_row
 from eai.kernel.errors import Forbidden, NotFound, Unauthenticated
 from eai.kernel.ids import BaseId, GenerationId
@@ -22,9 +23,12 @@ from eai.retrieval.values import Opening, SearchedBase
 Admit = Callable[[Subject], None]
 """What the entry point does once it is known who asks: remember it, or refuse by raising."""
 
+ReadFacts = Callable[[Mapping[str, Any], str], Facts]
+"""What the gateway makes of the rows about a model."""
+
 
 async def open_question(
-    rows: QueryRows, gateway: Gateway, credential: str, reference: str, terms: Mapping[str, int], admit: Admit
+    rows: QueryRows, credential: str, reference: str, terms: Mapping[str, int], *, read: ReadFacts, admit: Admit
 ) -> Opening:
     """Raises Unauthenticated, what `admit` raises, NotFound and PermissionMissing, in this order."""
     opened = await rows.open(credential, reference, list(terms))
@@ -39,7 +43,7 @@ async def open_question(
         base,
         _scope(subject, base, opened),
         query_weights(terms, opened.document_frequencies or {}, opened.chunks_by_language or {}),
-        gateway.read(opened.gateway or {}, base.embedding_model),
+        read(opened.gateway or {}, base.embedding_model),
     )
 
 

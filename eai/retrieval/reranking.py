@@ -81,9 +81,7 @@ def _call(cited: Cited, model: str) -> RerankCall:
         caller=Caller.of(opening.subject),
         model=model,
         operation=Operation.QUERY,
-        level=highest(
-            opening.base.classification, *(passage.level for passage in cited.readable.passages)
-        ),
+        level=highest(opening.base.classification, *(passage.level for passage in cited.readable.passages)),
         base=opening.base.id,
         labels=question.labels,
         query=question.request.query,

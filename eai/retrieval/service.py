@@ -76,7 +76,9 @@ class Retrieval:
 
     async def _query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
         terms = {} if request.mode is Mode.VECTOR else analyse_query(request.query)
-        opening = await open_question(self._rows, self._gateway, credential, base, terms, admit)
+        opening = await open_question(
+            self._rows, credential, base, terms, read=self._gateway.read, admit=admit
+        )
         question = Question.of(request, opening)
         with span("rag.query", _attributes(question)):
             try:

@@ -13,10 +13,21 @@ from eai.access.classification import Classification
 from eai.access.rights_class import generation_key, rights_key
 from eai.access.scopes import Role
 from eai.access.subject import Subject
+from eai.audit.service import Audit
+from eai.dlp.scanner import PatternScanner
+from eai.finops.reservations import Reservations
+from eai.gateway.attempts import Attempts
 from eai.gateway.catalogue import LOCAL_HASH_256
+from eai.gateway.controls import Controls
+from eai.gateway.dispatch import Dispatch
+from eai.gateway.egress import EgressGuard
+from eai.gateway.facts_rows import FactsRows
+from eai.gateway.ledger import Ledger
+from eai.gateway.provider_keys import ProviderKeys
 from eai.gateway.service import Gateway, RegisteredModel, space_of
 from eai.identity.credentials import Credential, Peppers
 from eai.identity.models import ApiKey, Group, GroupMember, Principal
+from eai.integrations.cedar import CedarEngine
 from eai.integrations.local_models import HashEmbedder
 from eai.integrations.local_models.hashing import hash_vector
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, VersionId, chunk_id, point_id
@@ -34,7 +45,10 @@ from eai.knowledge.models import (
 )
 from eai.knowledge.ports import Point, Vectors
 from eai.platform.database import Database
-from eai.platform.keys import MasterKey
+from eai.platform.keys import Keyring, MasterKey
+from eai.platform.outbound import Outbound
+from eai.policies.rule_sets import RuleSets
+from eai.policies.service import Policies
 from eai.retrieval.schemas import QueryRequest
 from eai.retrieval.service import QueryAnswer, Retrieval
 
@@ -46,10 +60,36 @@ AVERAGE_LENGTH = 10.0
 Readers = Collection[str] | None
 
 
-def local_gateway() -> Gateway:
+def local_gateway(database: Database, audit: Audit) -> Gateway:
     """The gateway with the model that needs no weights."""
     models = {MODEL: RegisteredModel(LOCAL_HASH_256, HashEmbedder())}
-    return Gateway(models, default_model=MODEL, batch_size=64, is_production=False)
+    return gateway_of(database, audit, models)
+
+
+def gateway_of(
+    database: Database,
+    audit: Audit,
+    models: Mapping[str, RegisteredModel],
+    *,
+    default: str | None = MODEL,
+    batch_size: int = 64,
+) -> Gateway:
+    """A gateway as the product composes it, with these models in the process."""
+    cedar, outbound = CedarEngine(), Outbound()
+    return Gateway(
+        models,
+        FactsRows(database),
+        Controls(
+            PatternScanner(),
+            Policies(cedar, RuleSets(database, cedar), None),
+            EgressGuard(outbound),
+            is_production=False,
+        ),
+        Ledger(Reservations(database), audit),
+        Dispatch({}, Attempts(), ProviderKeys(Keyring(MASTER, database))),
+        default_model=default,
+        batch_size=batch_size,
+    )
 
 
 @dataclass(frozen=True, slots=True)

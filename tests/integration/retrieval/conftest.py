@@ -38,7 +38,9 @@ async def audit(database: Database) -> AsyncIterator[Audit]:
 
 @pytest.fixture(scope="session")
 async def retrieval(database: Database, vectors: Vectors, audit: Audit) -> Retrieval:
-    return Retrieval(QueryRows(database, PEPPERS), local_gateway(), vectors, audit, store="embedded")
+    return Retrieval(
+        QueryRows(database, PEPPERS), local_gateway(database, audit), vectors, audit, store="embedded"
+    )
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ async def test_a_model_that_was_asked_is_on_record_when_the_search_fails(
     library: Library, database: Database, vectors: Vectors, audit: Audit
 ) -> None:
     rows = QueryRows(database, PEPPERS)
-    retrieval = Retrieval(rows, local_gateway(), Lost(vectors), audit, store="embedded")
+    retrieval = Retrieval(rows, local_gateway(database, audit), Lost(vectors), audit, store="embedded")
     asker, shelf = await library.principal(), await library.base()
     await library.document(shelf, "refund one")
     with pytest.raises(VectorStoreUnavailable):
@@ -165,7 +165,9 @@ async def test_queries_are_counted_by_how_they_ended(
 ) -> None:
     asker, shelf, empty = await library.principal(), await library.base(), await library.base()
     await library.document(shelf, "refund")
-    lost = Retrieval(QueryRows(database, PEPPERS), local_gateway(), Lost(vectors), audit, store="embedded")
+    lost = Retrieval(
+        QueryRows(database, PEPPERS), local_gateway(database, audit), Lost(vectors), audit, store="embedded"
+    )
     before = {outcome: counted(outcome) for outcome in ("answered", "empty", "refused", "failed")}
     await ask(retrieval, asker, shelf)
     await ask(retrieval, asker, empty)

@@ -84,7 +84,9 @@ class Gates:
         rows = (QueryRows if recheck else UnscopedRows)(database, PEPPERS)
         vectors = self.vectors if store_filter else Unfiltered(self.vectors, reachable)
         rule = may_read if recheck else anything
-        return Retrieval(rows, local_gateway(), vectors, self.audit, store="embedded", rule=rule)
+        return Retrieval(
+            rows, local_gateway(self.with_rls, self.audit), vectors, self.audit, store="embedded", rule=rule
+        )
 
 
 @pytest.fixture(scope="session")
@@ -146,7 +148,7 @@ class TestTenancy:
         reachable = [key_of(library, mine), key_of(other_library, theirs)]
         retrieval = Retrieval(
             UnscopedRows(gates.without_rls, PEPPERS),
-            local_gateway(),
+            local_gateway(gates.with_rls, gates.audit),
             Unfiltered(gates.vectors, reachable),
             gates.audit,
             store="embedded",

@@ -24,7 +24,7 @@ def while_(database: Database, vectors: Vectors, audit: Audit) -> MeanwhileRetri
     def built(action: Action) -> tuple[Retrieval, Meanwhile]:
         store = Meanwhile(vectors, action)
         rows = QueryRows(database, PEPPERS)
-        return Retrieval(rows, local_gateway(), store, audit, store="embedded"), store
+        return Retrieval(rows, local_gateway(database, audit), store, audit, store="embedded"), store
 
     return built
 

@@ -22,7 +22,9 @@ def store(vectors: Vectors) -> Meanwhile:
 
 @pytest.fixture
 def retrieval(database: Database, audit: Audit, store: Meanwhile) -> Retrieval:
-    return Retrieval(QueryRows(database, PEPPERS), local_gateway(), store, audit, store="embedded")
+    return Retrieval(
+        QueryRows(database, PEPPERS), local_gateway(database, audit), store, audit, store="embedded"
+    )
 
 
 async def give_classes(library: Library, shelf: Shelf, count: int) -> None:

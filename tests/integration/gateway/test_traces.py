@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from uuid import UUID
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
@@ -8,14 +7,16 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from eai.access.classification import Classification
 from eai.audit.entries import SYSTEM
+from eai.audit.service import Audit
+from eai.gateway.calls import Caller, EmbeddingCall, Operation
 from eai.gateway.catalogue import LOCAL_HASH_256
 from eai.gateway.ports import EmbeddingRole
-from eai.gateway.service import EmbeddingCall, Gateway, Operation, RegisteredModel
+from eai.gateway.service import RegisteredModel
 from eai.integrations.local_models import HashEmbedder
 from eai.kernel.ids import TenantId
 from eai.platform import telemetry
-
-TENANT = TenantId(UUID(int=1))
+from eai.platform.database import Database
+from tests.factories.retrieval import gateway_of
 
 
 @pytest.fixture
@@ -28,19 +29,16 @@ def spans() -> Iterator[InMemorySpanExporter]:
     telemetry.record_spans(None)
 
 
-async def test_each_call_of_a_model_is_a_span_without_its_texts(spans: InMemorySpanExporter) -> None:
-    gateway = Gateway(
-        {LOCAL_HASH_256.name: RegisteredModel(LOCAL_HASH_256, HashEmbedder())},
-        default_model=None,
-        batch_size=2,
-        is_production=False,
-    )
+async def test_each_call_of_a_model_is_a_span_without_its_texts(
+    spans: InMemorySpanExporter, database: Database, audit: Audit, tenant: TenantId
+) -> None:
+    models = {LOCAL_HASH_256.name: RegisteredModel(LOCAL_HASH_256, HashEmbedder())}
+    gateway = gateway_of(database, audit, models, batch_size=2)
     await gateway.embed(
         EmbeddingCall(
-            tenant=TENANT,
-            actor=SYSTEM,
+            caller=Caller(tenant, SYSTEM),
             model=LOCAL_HASH_256.name,
-            texts=["a secret", "another secret", "a third"],
+            inputs=["a secret", "another secret", "a third"],
             role=EmbeddingRole.DOCUMENT,
             operation=Operation.INGEST,
             level=Classification.PUBLIC,
@@ -54,6 +52,6 @@ async def test_each_call_of_a_model_is_a_span_without_its_texts(spans: InMemoryS
         "gen_ai.request.model": "local-hash-256",
         "gen_ai.provider.name": "local",
         "gen_ai.agent.id": "a1",
-        "eai.tenant_id": str(TENANT),
+        "eai.tenant_id": str(tenant),
         "eai.run_id": "r1",
     }
