@@ -1,4 +1,4 @@
-"""How the application is put on the wire: what a client may send before anybody knows who it is."""
+"""How the application is put on the wire: what a client may send unknown, and how long it may not read."""
 
 from asyncio import TimerHandle, Transport
 from typing import Any
@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES = 64 * 1024
 HEAD_WITHIN_S = 30.0
+READ_WITHIN_S = 30.0
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -17,14 +18,19 @@ class BoundedProtocol(HttpToolsProtocol):
     The parser keeps a head for as long as it is not complete; without a bound, a header that never ends
     fills the memory, and one that never comes holds a connection. Both end in 400 and a closed connection.
     A head may go beyond its size by what one read takes from the socket.
+
+    Whoever does not read is waited for just as long: what fills the buffers between here and there must
+    drain within that time, or the connection is dropped with all that it holds.
     """
 
     head_within_s = HEAD_WITHIN_S
+    read_within_s = READ_WITHIN_S
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._head_bytes: int | None = None
         self._head_timer: TimerHandle | None = None
+        self._read_timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a first head."""
@@ -34,7 +40,20 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing any more."""
         self._stop_timer()
+        self._stop_waiting()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client lags behind: wait for it, not for ever."""
+        super().pause_writing()
+        self._stop_waiting()
+        # Closing would wait for the very bytes that are not read.
+        self._read_timer = self.loop.call_later(self.read_within_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        self._stop_waiting()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless what was read is all head and too much of it."""
@@ -61,6 +80,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stop_timer()
         if not self.transport.is_closing():
             self.send_400_response("Request head too large or too slow.")
+
+    def _stop_waiting(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
