@@ -163,10 +163,17 @@ class Operation:
 class GovernedRouter(APIRouter):
     """A slice's routes under `/v1`. Operation ids are the endpoints' names."""
 
-    def __init__(self, *, prefix: str = "/v1", tags: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        prefix: str = "/v1",
+        tags: list[str] | None = None,
+        responses: dict[int | str, dict[str, Any]] | None = None,
+    ) -> None:
         super().__init__(
             prefix=prefix,
             tags=list(tags or ()),
+            responses=responses,
             route_class=GovernedRoute,
             generate_unique_id_function=lambda route: route.name,
             redirect_slashes=False,

@@ -8,6 +8,7 @@ from starlette.routing import BaseRoute
 
 from eai import __version__
 from eai.api.idempotency.records import Replay
+from eai.api.openai_errors import ERROR_SCHEMA
 from eai.api.problems import MEDIA_TYPE
 from eai.api.requirement import Requirement
 
@@ -84,5 +85,7 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     document = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes)
     components = document.setdefault("components", {})
     components["securitySchemes"] = _SCHEMES
-    components.setdefault("schemas", {})["Problem"] = _PROBLEM
+    schemas = components.setdefault("schemas", {})
+    schemas["Problem"] = _PROBLEM
+    schemas["OpenAIError"] = ERROR_SCHEMA
     return document

@@ -1,4 +1,7 @@
-"""How an error looks on the wire: one problem document, in the caller's language."""
+"""How an error looks on the wire: one problem document, in the caller's language.
+
+Under `/v1/openai` the same is said in OpenAI's form.
+"""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -10,11 +13,13 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from eai.api.field_faults import MOST_FAULTS, told
+from eai.api.openai_errors import SHOULD_RETRY, is_openai, openai_error_of
 from eai.kernel.errors import EaiError
 from eai.platform.context import current_work
 from eai.platform.i18n import Language, messages, negotiate
 
 MEDIA_TYPE = "application/problem+json"
+_JSON = "application/json"
 _LONGEST_PATH = 300
 
 
@@ -28,8 +33,19 @@ def problem_response(error: EaiError, scope: Scope) -> Response:
         headers["allow"] = ", ".join(cast("list[str]", error.details["allowed"]))
     if error.retry_after_s is not None:
         headers["retry-after"] = str(error.retry_after_s)
-    body = orjson.dumps(problem_of(error, scope, language), default=str)
-    return Response(body, status_code=error.status, headers=headers, media_type=MEDIA_TYPE)
+    media_type = MEDIA_TYPE
+    if is_openai(scope):
+        media_type = _JSON
+        headers[SHOULD_RETRY] = "true" if error.retryable else "false"
+    return Response(
+        problem_body(error, scope), status_code=error.status, headers=headers, media_type=media_type
+    )
+
+
+def problem_body(error: EaiError, scope: Scope) -> bytes:
+    """What is said of `error` to whoever sent the request of `scope`, as JSON on one line."""
+    problem = problem_of(error, scope, negotiate(_accept_language(scope)))
+    return orjson.dumps(openai_error_of(problem) if is_openai(scope) else problem, default=str)
 
 
 def problem_of(error: EaiError, scope: Scope, language: Language) -> dict[str, Any]:
