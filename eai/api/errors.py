@@ -87,7 +87,7 @@ class IdempotencyInProgress(Conflict):
 
 
 class IdempotencyAnswerErased(Conflict):
-    """The request was done; its answer held a secret and was shown or has passed its time."""
+    """The request was done; its answer held a secret or a model's words, and is no longer kept."""
 
     code = "idempotency_answer_erased"
 
