@@ -3,9 +3,11 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func
+from sqlalchemy import ARRAY, SmallInteger, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
+from eai.access.classification import Classification
 from eai.platform.schema import Row
 
 
@@ -18,6 +20,11 @@ class Tenant(Row):
     slug: Mapped[str]
     name: Mapped[str]
     rate_limit_per_minute: Mapped[int | None]
+    regions: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    retention_required_from: Mapped[int] = mapped_column(
+        SmallInteger, server_default=str(Classification.CONFIDENTIAL.rank)
+    )
+    dlp: Mapped[dict[str, str]] = mapped_column(JSONB, server_default="{}")
     revision: Mapped[int] = mapped_column(server_default="1")
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())

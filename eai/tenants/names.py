@@ -38,5 +38,8 @@ Name = Annotated[
 ]
 """What people call a thing."""
 
+Region = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
+"""Where a provider computes. The parts go from wide to narrow: `eu-west-1` lies in `eu-west`, and in `eu`."""
+
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$", max_length=63)]
 """What names a tenant in addresses: ASCII letters, digits and inner hyphens."""

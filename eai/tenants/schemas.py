@@ -4,9 +4,11 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from eai.tenants.names import Name, Slug
+from eai.access.classification import Classification
+from eai.tenants.dlp_rules import DlpAction, DlpEntity
+from eai.tenants.names import Name, Region, Slug
 
 
 class Schema(BaseModel):
@@ -38,15 +40,49 @@ class RateLimits(Schema):
     requests_per_minute: Annotated[int, Field(ge=1, le=10_000_000, strict=True)] | None = None
 
 
+class DlpRulesPatch(Schema):
+    """What is to follow when a text that is meant for a model holds such an entity; null: what does anyway.
+
+    `record` notes it, `raise` treats the text as confidential at least, `redact` sends `[<entity>]` in its
+    place, `block` refuses the call. Anyway, cards, IBANs and NIRs raise, keys block, e-mail is recorded.
+    """
+
+    payment_card: DlpAction | None = None
+    iban: DlpAction | None = None
+    nir: DlpAction | None = None
+    private_key: DlpAction | None = None
+    api_key: DlpAction | None = None
+    email: DlpAction | None = None
+
+
+Regions = Annotated[
+    list[Region], Field(min_length=1, max_length=100), AfterValidator(lambda regions: sorted(set(regions)))
+]
+
+
 class SettingsOut(Schema):
-    """The tenant's settings."""
+    """The tenant's settings.
+
+    `regions` null accepts every region. From the level `retention_required_from` on, only models whose
+    provider retains nothing are called. `dlp` holds what the tenant decided differently.
+    """
 
     rate_limits: RateLimits
+    regions: list[str] | None
+    retention_required_from: Classification
+    dlp: dict[DlpEntity, DlpAction]
     updated_at: datetime
     revision: int = Field(exclude=True)
 
 
 class SettingsPatch(Schema):
-    """What to change; a setting that is not named keeps its value."""
+    """What to change; a setting that is not named keeps its value.
+
+    `regions` lists where models may run that see the tenant's texts, parts of a region included; null is
+    everywhere. Models inside the platform's own processes are in no region.
+    """
 
     rate_limits: RateLimits = RateLimits()
+    regions: Regions | None = None
+    retention_required_from: Classification = Classification.CONFIDENTIAL
+    dlp: DlpRulesPatch = DlpRulesPatch()

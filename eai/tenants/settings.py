@@ -1,15 +1,21 @@
 """The settings that a tenant decides for itself."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import LEVELS
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.kernel.canonical import Canonical
 from eai.kernel.errors import PreconditionFailed
+from eai.tenants.dlp_rules import DlpAction, DlpEntity
 from eai.tenants.models import Tenant
 from eai.tenants.repository import TenantRows
-from eai.tenants.schemas import RateLimits, SettingsOut, SettingsPatch
+from eai.tenants.schemas import DlpRulesPatch, RateLimits, SettingsOut, SettingsPatch
 
 
 class TenantSettings:
@@ -30,22 +36,52 @@ class TenantSettings:
         row = await rows.hold()
         if revision not in {None, row.revision}:
             raise PreconditionFailed
-        limits = patch.rate_limits
-        if "requests_per_minute" in limits.model_fields_set:
-            row = await rows.change(rate_limit_per_minute=limits.requests_per_minute)
+        if changes := _changes(row, patch):
+            row = await rows.change(**changes)
         await self._audit.record(
             session,
             subject,
             AuditAction.SETTINGS_UPDATE,
             resource=Resource("settings", str(subject.tenant)),
-            facts={"requests_per_minute": row.rate_limit_per_minute},
+            facts=_facts(row),
         )
         return _shown(row)
+
+
+def _changes(row: Tenant, patch: SettingsPatch) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if "requests_per_minute" in patch.rate_limits.model_fields_set:
+        changes["rate_limit_per_minute"] = patch.rate_limits.requests_per_minute
+    if "regions" in patch.model_fields_set:
+        changes["regions"] = patch.regions
+    if "retention_required_from" in patch.model_fields_set:
+        changes["retention_required_from"] = patch.retention_required_from.rank
+    if patch.dlp.model_fields_set:
+        changes["dlp"] = _decided(row.dlp, patch.dlp)
+    return changes
+
+
+def _decided(rules: Mapping[str, str], patch: DlpRulesPatch) -> dict[str, str]:
+    """The tenant's own rules; what becomes null follows the defaults again."""
+    named = patch.model_dump(mode="json", exclude_unset=True)
+    return {entity: action for entity, action in {**rules, **named}.items() if action is not None}
+
+
+def _facts(row: Tenant) -> dict[str, Canonical]:
+    return {
+        "requests_per_minute": row.rate_limit_per_minute,
+        "regions": row.regions,
+        "retention_required_from": LEVELS[row.retention_required_from],
+        "dlp": row.dlp,
+    }
 
 
 def _shown(row: Tenant) -> SettingsOut:
     return SettingsOut(
         rate_limits=RateLimits(requests_per_minute=row.rate_limit_per_minute),
+        regions=row.regions,
+        retention_required_from=LEVELS[row.retention_required_from],
+        dlp={DlpEntity(entity): DlpAction(action) for entity, action in row.dlp.items()},
         updated_at=row.updated_at,
         revision=row.revision,
     )

@@ -340,8 +340,8 @@ async def test_settings_hold_a_rate_limit_that_binds(stack: Stack) -> None:
     for limits in ({"requests_per_minute": 0}, {"requests_per_minute": "5"}, {"per_hour": 5}, None):
         answer = await company.admin.patch("/v1/settings", json={"rate_limits": limits})
         assert answer.status_code == 422
-    assert _faults(await company.admin.patch("/v1/settings", json={"dlp": True})) == [
-        ("dlp", "extra_forbidden")
+    assert _faults(await company.admin.patch("/v1/settings", json={"quota": True})) == [
+        ("quota", "extra_forbidden")
     ]
     read = await company.admin.get("/v1/settings")
     body = {"rate_limits": {"requests_per_minute": 100}}

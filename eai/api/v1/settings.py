@@ -28,6 +28,10 @@ async def get_settings(caller: Officer, services: Services, session: Transaction
 async def update_settings(
     caller: Officer, services: Services, session: Transaction, tags: ETag, patch: SettingsPatch
 ) -> SettingsOut:
-    """Change settings; what is not named stays. A rate limit binds within ten seconds, null lifts it."""
+    """Change settings; what is not named stays. A rate limit binds within ten seconds, null lifts it.
+
+    The others bind with the next call of a model: `regions`, where it may run; `retention_required_from`,
+    the level from which its provider may retain nothing; `dlp`, what follows from what is found in texts.
+    """
     changed = await services.tenant_settings.update(session, caller, patch, revision=tags.expected)
     return tags.show(changed, changed.revision)
