@@ -2,19 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from eai.access.classification import Classification
+from eai.tenants.dlp_rules import DlpAction
 
-
-class DlpAction(StrEnum):
-    """What follows from an entity that was found, the mildest first."""
-
-    RECORD = "record"
-    RAISE = "raise"
-    REDACT = "redact"
-    BLOCK = "block"
+__all__ = ["DlpAction", "DlpRules", "Finding", "Scanner", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,69 @@
+"""French social security numbers (NIR): sex, birth, place, order, and a key modulo 97."""
+
+import re
+from collections.abc import Iterator
+
+from eai.dlp.passage import Passage
+from eai.dlp.recognisers.numerals import ENDS, SIGN, STARTS, Span, compact, lines, rows
+from eai.tenants.dlp_rules import DlpEntity
+
+_LENGTH = 15
+_SHAPE = b"d" * _LENGTH
+_CORSICAN = b"d" * 6 + b"a" + b"d" * 8
+
+_PLACE = "(?:[0-9]{2}|2[ABab])"
+# In one piece, with the key apart, and 1-2-2-2-3-3-2; overseas the department has three digits.
+_STANDING = re.compile(
+    rf"{STARTS}(?=(?P<whole>(?:[1-478][0-9]{{4}}{_PLACE}[0-9]{{6}}(?:[\x00-\x20.\-]++)?+[0-9]{{2}}"
+    rf"|[1-478]{SIGN}[0-9]{{2}}(?P=sign)[0-9]{{2}}(?P=sign)"
+    rf"(?:{_PLACE}(?P=sign)[0-9]{{3}}|[0-9]{{3}}(?P=sign)[0-9]{{2}})(?P=sign)[0-9]{{3}}(?P=sign)[0-9]{{2}})"
+    rf"{ENDS}))"
+)
+# Months above 12 stand for a birth whose month nobody knew.
+_FORM = re.compile(
+    rb"[1-478][0-9]{2}(?:0[1-9]|1[0-2]|[23][0-9]|4[0-2]|[5-9][0-9])(?:[0-9]{2}|2[ABab])[0-9]{8}"
+)
+_CORSICA = {b"2A": b"19", b"2B": b"18"}
+
+
+class SocialSecurityNumbers:
+    """Finds French social security numbers with their key."""
+
+    entity = DlpEntity.NIR
+    reach = 128
+
+    def may_hold(self, passage: Passage) -> bool:
+        return _SHAPE in passage.shape or _CORSICAN in passage.shape
+
+    def find(self, passage: Passage) -> Iterator[Span]:
+        """The numbers, however they are spaced; those of Corsica in the usual groups."""
+        for first, last in rows(passage.shape, _SHAPE):
+            start, end = passage.place(first, last)
+            if last - first == _LENGTH:
+                if _is_nir(passage.signs[first:last]):
+                    yield start, end
+            elif end - start > last - first:
+                for low, high in _within(passage.text[start:end]):
+                    yield start + low, start + high
+        for row in rows(passage.shape, _CORSICAN):
+            for match in _STANDING.finditer(passage.text, *passage.place(*row)):
+                if _is_nir(compact(match["whole"])):
+                    yield match.span("whole")
+
+
+def _within(row: str) -> Iterator[Span]:
+    """The numbers that stand among other digits."""
+    for match in _STANDING.finditer(row):
+        if _is_nir(compact(match["whole"])):
+            yield match.span("whole")
+    for start, end in lines(row, _LENGTH):
+        if _is_nir(compact(row[start:end])):
+            yield start, end
+
+
+def _is_nir(number: bytes) -> bool:
+    if not _FORM.fullmatch(number):
+        return False
+    place = number[5:7].upper()
+    body = number[:5] + _CORSICA.get(place, place) + number[7:13]
+    return 97 - int(body) % 97 == int(number[13:])

@@ -1,0 +1,65 @@
+"""Private keys: in PEM and its kin, whole or cut short, and their bare bytes."""
+
+import re
+from collections.abc import Iterator
+
+from eai.dlp.passage import Passage
+from eai.dlp.recognisers.numerals import Span
+from eai.tenants.dlp_rules import DlpEntity
+
+_MARKS = ("PRIVATE KEY", "AGE-SECRET-KEY-1", "PuTTY-User-Key-File-")
+
+_GAP = r"(?:[\s\"',]|\\[nrt])"
+_SIGN = "[A-Za-z0-9+/=]"
+_LINE = f"{_SIGN}{{24,}}+"
+_DASHES = "(?<!-)-{2,}+"
+_NAME = r"(?:[A-Z0-9]{1,12}\x20){0,4}PRIVATE\x20KEY(?:\x20BLOCK)?"
+_END = rf"(?:{_SIGN}{{1,76}}+{_GAP}*+)?+{_DASHES}\s?END\x20{_NAME}\s?-{{2,}}+"
+
+_ARMOURED = re.compile(
+    rf"{_DASHES}\s?BEGIN\x20{_NAME}\s?-{{2,}}+"
+    rf"(?:{_GAP}*+[A-Za-z-]{{3,20}}:[^\n\\]{{0,200}}(?=\n|\\))*+"
+    rf"(?P<lines>(?:{_GAP}*+{_LINE})*+)(?:{_GAP}*+{_END})?+"
+)
+_LINES = re.compile(rf"(?:{_LINE}{_GAP}++)++(?P<end>{_END})?+")
+_OTHER = re.compile(
+    r"AGE-SECRET-KEY-1[0-9A-Z]{58}"
+    r"|PuTTY-User-Key-File-(?:[A-Za-z0-9-]{1,32}:[^\n]{0,200}(?:\n|\Z)|[A-Za-z0-9+/=]{1,76}\r?(?:\n|\Z))++"
+)
+
+# PKCS#8 and PKCS#1 (version 0), SEC 1 (version 1) and PKCS#12 (version 3) all start so.
+_BARE = re.compile(
+    rb"\x30(?:[\x20-\x7f]|\x81.|\x82..)"
+    rb"(?:\x02\x01\x00(?:\x30[\x05-\x7f]\x06|\x02[\x20-\x7f\x81\x82])|\x02\x01\x01\x04[\x14-\x48]"
+    rb"|\x02\x01\x03\x30)"
+    rb"|openssh-key-v1\x00",
+    re.DOTALL,
+)
+_BARE_STARTS = (b"\x30", b"openssh")
+
+
+class PrivateKeys:
+    """Finds private keys; one that is only mentioned, with no line of it, is none."""
+
+    entity = DlpEntity.PRIVATE_KEY
+    reach = 8_192
+
+    def may_hold(self, passage: Passage) -> bool:
+        return any(mark in passage.text for mark in _MARKS)
+
+    def find(self, passage: Passage) -> Iterator[Span]:
+        """The keys, also those whose first or last lines are missing."""
+        text = passage.text
+        for match in _ARMOURED.finditer(text):
+            if match["lines"]:
+                yield match.span()
+        for match in _LINES.finditer(text):
+            if match["end"]:
+                yield match.span()
+        for match in _OTHER.finditer(text):
+            yield match.span()
+
+
+def holds_bare_key(content: bytes) -> bool:
+    """Whether these bytes start as those of a private key do."""
+    return content.startswith(_BARE_STARTS) and _BARE.match(content) is not None

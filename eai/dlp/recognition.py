@@ -1,0 +1,131 @@
+"""What normalised texts hold: in each of them, in what is encoded there, and across their borders."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, Protocol
+
+from eai.dlp.encoded import as_text, encoded_parts
+from eai.dlp.joined import Joined
+from eai.dlp.normalisation import normalise
+from eai.dlp.passage import Passage
+from eai.dlp.recognisers import (
+    ApiKeys,
+    Emails,
+    Ibans,
+    PaymentCards,
+    PrivateKeys,
+    SocialSecurityNumbers,
+    holds_bare_key,
+)
+from eai.tenants.dlp_rules import DlpEntity
+
+_MOST_LAYERS = 2
+"""A text in a text in a text is still searched; whoever encodes more often has something else in mind."""
+
+
+_APART = "\ue000"
+"""Stands between texts that have nothing to do with each other; no entity holds it."""
+
+
+class Recogniser(Protocol):
+    """Finds one kind of entity, in time that grows with the text and no faster.
+
+    `reach` is how many characters of an entity may lie on either side of a border between two texts.
+    """
+
+    @property
+    def entity(self) -> str: ...
+
+    @property
+    def reach(self) -> int: ...
+
+    def may_hold(self, passage: Passage) -> bool:
+        """False only where there is no such entity; cheap, for it is asked of every text."""
+        ...
+
+    def find(self, passage: Passage) -> Iterable[tuple[int, int]]:
+        """Start and end of each in the passage's text, which may hold some."""
+        ...
+
+
+RECOGNISERS: Sequence[Recogniser] = (
+    PrivateKeys(), ApiKeys(), PaymentCards(), Ibans(), SocialSecurityNumbers(), Emails(),
+)  # fmt: skip
+
+
+class Found(NamedTuple):
+    """An entity in text number `text`."""
+
+    text: int
+    start: int
+    end: int
+    entity: str
+
+
+def recognise(texts: Sequence[str], recognisers: Sequence[Recogniser]) -> list[Found]:
+    """Everything found in normalised `texts`, which follow each other, in order; nothing twice."""
+    within = (
+        (number, start, end, entity)
+        for number, text in enumerate(texts)
+        for start, end, entity in _within(Passage(text), recognisers)
+    )
+    across = chain.from_iterable(_across(Joined.of(texts, glue), recognisers) for glue in ("", " "))
+    return _outermost(chain(within, across if len(texts) > 1 else ()))
+
+
+def _within(
+    passage: Passage, recognisers: Sequence[Recogniser], layer: int = 0
+) -> Iterator[tuple[int, int, str]]:
+    for recogniser in recognisers:
+        if recogniser.may_hold(passage):
+            for start, end in recogniser.find(passage):
+                yield start, end, recogniser.entity
+    if layer < _MOST_LAYERS:
+        yield from _encoded(passage, recognisers, layer)
+
+
+def _encoded(
+    passage: Passage, recognisers: Sequence[Recogniser], layer: int
+) -> Iterator[tuple[int, int, str]]:
+    """What lies under the next layer, with the whole of the encoded part as its place."""
+    places, texts = [], []
+    for start, end, content in encoded_parts(passage):
+        if holds_bare_key(content):
+            yield start, end, DlpEntity.PRIVATE_KEY
+        if (text := as_text(content)) is not None:
+            places.append((start, end))
+            texts.append(normalise(text).text)
+    if texts:
+        # In one go, since a page may hold thousands of short ones.
+        inner = Joined.of(texts, _APART)
+        for start, end, entity in _within(Passage(inner.text), recognisers, layer + 1):
+            for number, *_ in inner.parts(start, end):
+                yield *places[number], entity
+
+
+def _across(joined: Joined, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, int, int, str]]:
+    """What lies in several texts at once: each has its part."""
+    whole = Passage(joined.text)
+    for recogniser in recognisers:
+        if not recogniser.may_hold(whole):
+            continue
+        for low, high in joined.around_borders(recogniser.reach):
+            window = Passage(joined.text[low:high])
+            for start, end in recogniser.find(window) if recogniser.may_hold(window) else ():
+                # What the window itself cuts may be a part of something else.
+                is_cut = (start == 0 and low > 0) or (low + end == high < len(joined.text))
+                parts = [] if is_cut else list(joined.parts(low + start, low + end))
+                if len(parts) > 1:
+                    yield from ((*part, recogniser.entity) for part in parts)
+
+
+def _outermost(found: Iterable[tuple[int, int, int, str]]) -> list[Found]:
+    """Without what lies in another of its kind."""
+    kept: list[Found] = []
+    reached: dict[tuple[int, str], int] = {}
+    # The longest first of those that start together.
+    for text, start, end, entity in sorted((text, start, -end, entity) for text, start, end, entity in found):
+        if -end > reached.get((text, entity), 0):
+            reached[text, entity] = -end
+            kept.append(Found(text, start, -end, entity))
+    return kept

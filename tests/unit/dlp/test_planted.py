@@ -1,0 +1,100 @@
+"""Attack line 71: whatever is put inside a number, and wherever it stands, it is found and taken out."""
+
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Sequence
+from textwrap import fill
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from eai.dlp.normalisation import normalise
+from eai.dlp.passage import Passage
+from eai.dlp.ports import DlpAction
+from eai.dlp.recognition import RECOGNISERS
+from eai.dlp.scanner import PatternScanner
+from tests.unit.dlp.finding import entities, found
+from tests.unit.dlp.planted import cards, disguised, ibans, printable_words, quiet_words, usual, words
+
+REDACT_ALL = {str(recogniser.entity): DlpAction.REDACT for recogniser in RECOGNISERS}
+
+
+def stands_apart(before: str, after: str) -> bool:
+    """Whether no digit touches what is put between the two."""
+    return not (normalise(before).text[-1:].isdigit() or normalise(after).text[:1].isdigit())
+
+
+def stands_alone(before: str, after: str) -> bool:
+    """The same, also when separators are passed over."""
+    passed = "".join(map(chr, range(0x21))) + ".-"
+    return stands_apart(normalise(before).text.rstrip(passed), normalise(after).text.lstrip(passed))
+
+
+@given(words, cards().flatmap(disguised), words)
+def test_a_card_number_is_found_whatever_stands_between_its_digits(
+    before: str, card: str, after: str
+) -> None:
+    assume(stands_alone(before, after))
+    assert ("payment_card", card) in found(before + card + after)
+
+
+@given(words, cards().flatmap(usual), words)
+def test_a_card_number_as_it_is_usually_written_is_found_among_other_numbers(
+    before: str, card: str, after: str
+) -> None:
+    assume(stands_apart(before, after))
+    parts = [part for entity, part in found(before + card + after) if entity == "payment_card"]
+    assert any(card in part for part in parts)
+
+
+@given(words, ibans().flatmap(disguised), words)
+def test_an_account_number_is_found_anywhere(before: str, number: str, after: str) -> None:
+    assert ("iban", number) in found(before + number + after)
+
+
+@given(
+    printable_words,
+    st.one_of(cards(), ibans()),
+    printable_words,
+    st.sampled_from([b64encode, urlsafe_b64encode]),
+)
+def test_what_is_encoded_is_found(before: str, number: str, after: str, encode: type) -> None:
+    text = f"{before} ({number}) {after}"
+    encoded = encode(text.encode()).decode()
+    expected = {"iban" if number[0].isalpha() else "payment_card"}
+    assert expected <= entities(f"see {encoded} there")
+    assert expected <= entities(f"see\n{fill(encoded, 76)}\nthere")
+
+
+@given(
+    quiet_words, st.lists(st.tuples(st.one_of(cards(), ibans()).flatmap(disguised), quiet_words), max_size=4)
+)
+async def test_redaction_takes_out_what_was_planted_and_nothing_else(
+    first: str, planted: Sequence[tuple[str, str]]
+) -> None:
+    text = first + "".join(f"|{number}|{after}" for number, after in planted)
+    names = ["iban" if normalise(number).text[0].isalpha() else "payment_card" for number, _ in planted]
+    verdict = await PatternScanner().scan([text], REDACT_ALL)
+    kept = first + "".join(f"|[{name}]|{after}" for name, (_, after) in zip(names, planted, strict=True))
+    assert verdict.texts == (kept,)
+    assert entities(kept) == set()
+
+
+@given(words, st.one_of(cards(), ibans()), words, st.data())
+async def test_a_number_across_texts_is_found_in_each_of_them(
+    before: str, number: str, after: str, data: st.DataObject
+) -> None:
+    assume(stands_alone(before, after))
+    written = data.draw(disguised(number))
+    cut = data.draw(st.integers(1, len(written) - 1))
+    glue = data.draw(st.sampled_from(["", " ", "\n"]))
+    texts = [before + written[:cut] + glue, written[cut:] + after]
+    verdict = await PatternScanner().scan(texts, REDACT_ALL)
+    assert {0, 1} <= {finding.text for finding in verdict.findings}
+    assert number not in normalise("".join(verdict.texts)).text.replace(" ", "")
+
+
+@given(st.lists(st.one_of(words, cards(), ibans(), st.sampled_from(["a@b.fr", "PRIVATE KEY", "AKIA"]))))
+def test_what_is_dismissed_at_a_glance_holds_nothing(parts: list[str]) -> None:
+    passage = Passage(normalise("".join(parts)).text)
+    for recogniser in RECOGNISERS:
+        assert recogniser.may_hold(passage) or not list(recogniser.find(passage))

@@ -1,0 +1,160 @@
+"""Keys and addresses. What looks like a real key is put together here, lest this file be taken for one."""
+
+# ruff: noqa: RUF001 - signs that look like others are what is tested here
+
+import json
+from base64 import b64encode, urlsafe_b64encode
+from textwrap import fill
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    KeySerializationEncryption,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from tests.unit.dlp.finding import entities, found
+
+RSA = rsa.generate_private_key(65537, 2048)
+KEYS = {
+    "rsa": RSA,
+    "ec": ec.generate_private_key(ec.SECP256R1()),
+    "ed25519": ed25519.Ed25519PrivateKey.generate(),
+}
+FORMATS = {
+    "pkcs8": PrivateFormat.PKCS8,
+    "traditional": PrivateFormat.TraditionalOpenSSL,
+    "openssh": PrivateFormat.OpenSSH,
+}
+KINDS = [(kind, form) for kind in KEYS for form in FORMATS if (kind, form) != ("ed25519", "traditional")]
+
+
+def pem(kind: str, form: str, encryption: KeySerializationEncryption | None = None) -> str:
+    return (
+        KEYS[kind].private_bytes(Encoding.PEM, FORMATS[form], encryption or NoEncryption()).decode().strip()
+    )
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS)
+def test_a_private_key_is_found_from_its_first_line_to_its_last(kind: str, form: str) -> None:
+    key = pem(kind, form)
+    assert found(f"The key is\n{key}\nKeep it safe.") == [("private_key", key)]
+    assert found(f"Voici la clé :\r\n{key}\r\n") == [("private_key", key)]
+
+
+def test_an_encrypted_key_is_one_too() -> None:
+    for form in ("pkcs8", "traditional"):
+        key = pem("rsa", form, BestAvailableEncryption(b"word"))
+        assert found(f"x {key} y") == [("private_key", key)]
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS)
+def test_a_private_key_is_found_as_one_line_of_json(kind: str, form: str) -> None:
+    text = json.dumps({"type": "service_account", "private_key": pem(kind, form) + "\n"})
+    assert [(entity, part[:6], part[-5:]) for entity, part in found(text)] == [
+        ("private_key", "-----B", "-----")
+    ]
+
+
+def test_a_private_key_is_found_without_its_end_and_without_its_beginning() -> None:
+    lines = pem("rsa", "pkcs8").splitlines()
+    for part in ("\n".join(lines[:5]), "\n".join(lines[5:])):
+        assert found(f"before\n\n{part}") == [("private_key", part)]
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS)
+def test_the_base64_of_a_private_key_is_found(kind: str, form: str) -> None:
+    for encode in (b64encode, urlsafe_b64encode):
+        encoded = encode(pem(kind, form).encode()).decode()
+        assert found(f"key: {encoded} .") == [("private_key", encoded)]
+        assert found(f"x{encoded}")[0][0] == "private_key"
+        assert found(f"La clé :\n{fill(encoded, 76)}\nfin") == [("private_key", fill(encoded, 76))]
+        twice = b64encode(encoded.encode()).decode()
+        assert found(twice) == [("private_key", twice)]
+
+
+@pytest.mark.parametrize(("kind", "form"), [kind for kind in KINDS if kind[1] != "openssh"])
+def test_the_bare_bytes_of_a_private_key_are_found(kind: str, form: str) -> None:
+    content = KEYS[kind].private_bytes(Encoding.DER, FORMATS[form], NoEncryption())
+    encoded = b64encode(content).decode()
+    assert found(f"secret={encoded}") == [("private_key", encoded)]
+    assert entities(fill(encoded, 64)) == {"private_key"}
+
+
+def test_public_keys_and_words_about_keys_are_none() -> None:
+    public = RSA.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    bare = RSA.public_key().public_bytes(Encoding.DER, PublicFormat.PKCS1)
+    header = "-----BEGIN " + "PRIVATE KEY-----"
+    for text in (
+        public,
+        b64encode(bare).decode(),
+        f"The file begins with {header}, then come lines.",
+        header,
+    ):
+        assert entities(text) == set()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "AKIA" + "IOSFODNN7EXAMPLE",
+        "ghp_" + "a1B2" * 9,
+        "github_pat_" + "11AAAAAAA0" + "b" * 60,
+        "glpat-" + "xYz_-" * 4,
+        "xoxb-" + "123456789012-" + "abcdefGHIJKL",
+        "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
+        "sk-" + "proj-" + "Ab_9-" * 20,
+        "sk-" + "ant-api03-" + "Ab_9-" * 18,
+        "sk-" + "0123456789abcdef" * 2,
+        "AIza" + "SyA-" + "b" * 31,
+        "hf_" + "abcdefGHIJ" * 3 + "klmn",
+        "npm_" + "a1B2" * 9,
+        "SG." + "a" * 22 + "." + "b" * 43,
+        "eai_" + "0123456789abcdef_" + "0123456789abcdef" * 4,
+    ],
+)
+@pytest.mark.parametrize("sentence", ["Use {} for this.", "clé='{}'", "https://x.example/?key={}", "{}"])
+def test_a_key_of_a_known_service_is_found_whole(key: str, sentence: str) -> None:
+    assert found(sentence.format(key)) == [("api_key", key)]
+
+
+def test_a_key_is_found_with_unseen_characters_in_it() -> None:
+    assert found("ghp_" + "a1\u200bB2" * 9) == [("api_key", "ghp_" + "a1\u200bB2" * 9)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a task-based-approach-to-risk-management-in-hospitals",
+        "scikit sk-learn-contrib-something-very-long",
+        "The ghp_ prefix marks a token.",
+        "/usr/local/share/doc/some-package/examples/index.html",
+        "3f786850e387550fdab836ed7e6dc881de23001b",
+        "anticonstitutionnellement",
+    ],
+)
+def test_long_words_are_no_keys(text: str) -> None:
+    assert entities(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("Écrivez à jean.dupont@exemple.fr.", "jean.dupont@exemple.fr"),
+        ("Mail anne-marie+achats@compta.societe.co.uk, please", "anne-marie+achats@compta.societe.co.uk"),
+        ("<rené.müller@straße.example>", "rené.müller@straße.example"),
+        ("jean\u200b.dupont＠exemple.fr", "jean\u200b.dupont＠exemple.fr"),
+        ("mailto:o'brien@mail.example?subject=x", "o'brien@mail.example"),
+    ],
+)
+def test_an_address_is_found_whole(text: str, address: str) -> None:
+    assert found(text) == [("email", address)]
+
+
+@pytest.mark.parametrize("text", ["@handle", "a@b", "x @ y.fr", "user@localhost", "price @ 12.50", "a@b.c1"])
+def test_what_no_mail_reaches_is_no_address(text: str) -> None:
+    assert entities(text) == set()
