@@ -12,6 +12,8 @@ MOST_FAULTS = 50
 _LONGEST_PART = 100
 _LONGEST_PATH = 500
 _PLACES = frozenset({"body", "query", "header"})
+_PLACE = ("line", "column")
+"""Where in a long text the fault is, for who shows the text."""
 
 
 def refusal_of(error: RequestValidationError) -> EaiError:
@@ -27,7 +29,12 @@ def refusal_of(error: RequestValidationError) -> EaiError:
 def told(fields: Iterable[Mapping[str, str]], language: Language) -> list[dict[str, str]]:
     """The faults in `language`; a code without words of its own keeps the words it came with."""
     return [
-        {"path": _printable(fault["path"]), "code": fault["code"], "message": _words(fault, language)}
+        {
+            "path": _printable(fault["path"]),
+            "code": fault["code"],
+            "message": _words(fault, language),
+            **{name: fault[name] for name in _PLACE if name in fault},
+        }
         for fault in fields
     ]
 

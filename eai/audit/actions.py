@@ -18,6 +18,8 @@ class AuditAction(StrEnum):
     API_KEY_ROTATE = "api_key.rotate"
     API_KEY_REVOKE = "api_key.revoke"
     SETTINGS_UPDATE = "settings.update"
+    POLICY_SET = "policy.set"
+    POLICY_DELETE = "policy.delete"
     AUTH_FAILED = "auth.failed"
     ACCESS_DENIED = "access.denied"
 

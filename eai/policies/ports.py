@@ -1,6 +1,6 @@
 """What a policy is asked, and the port of each engine that answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -59,6 +59,43 @@ class PolicyDecision:
     errors: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyFault:
+    """What is wrong with a text: the place, both counted from 1, and the engine's own words, in English."""
+
+    line: int
+    column: int
+    reason: str
+
+
+class Rules(Protocol):
+    """A set of policies that was read once."""
+
+    def decide(self, request: PolicyRequest) -> PolicyDecision:
+        """What the set says. Never raises for what cannot be evaluated: that is among the errors."""
+        ...
+
+
+class PolicyEngine(Protocol):
+    """The language of policies, inside this process."""
+
+    @property
+    def shipped(self) -> Rules:
+        """The product's own policies; what none of them permits is denied."""
+        ...
+
+    async def faults(self, text: str) -> Sequence[PolicyFault]:
+        """What keeps `text` from being put in force; nothing when it may."""
+        ...
+
+    async def narrowing(self, texts: Mapping[str, str]) -> Rules:
+        """A tenant's policies by name. All is permitted that none of them forbids: they widen nothing.
+
+        Raises PolicyFailed when a text cannot be read.
+        """
+        ...
+
+
 class OutsidePolicies(Protocol):
     """An engine beside this process."""
 
@@ -71,5 +108,5 @@ class Policy(Protocol):
     """Every engine together, as the gateway asks them (eai/policies/service.py)."""
 
     async def require(self, request: PolicyRequest) -> None:
-        """Return when every engine allows. Raises PolicyDenied, PolicyFailed (code policy_error) or PolicyUnavailable."""
+        """Return when every engine allows. Raises PolicyDenied, PolicyFailed or PolicyUnavailable."""
         ...
