@@ -26,7 +26,8 @@ from benchmarks.report import machine, publish, table, wanted
 from benchmarks.rounds import middle, note, options, turns
 from benchmarks.stage import running_engine, temporary_home
 from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
-from eai.gateway.ports import Embedder, EmbeddingModel
+from eai.gateway.ports import Embedder
+from eai.gateway.registry import Model as CatalogueModel
 from eai.gateway.service import space_of
 from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
 from eai.integrations.qdrant.client import EngineVectors
@@ -48,7 +49,7 @@ class Side:
 class Model:
     """A model to measure with, and how many documents make a round."""
 
-    model: EmbeddingModel
+    model: CatalogueModel
     embedder: Embedder
     documents: int
 

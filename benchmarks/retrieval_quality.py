@@ -15,7 +15,8 @@ from benchmarks.evaluation_sets import SETS, EvaluationSet, Gain, Quality, gain,
 from benchmarks.exact_legs import KeywordLeg, dense_leg, haystack_bm25, keyword_leg, ranking
 from benchmarks.report import table, write_section
 from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
-from eai.gateway.ports import Embedder, EmbeddingModel, FusionRule
+from eai.gateway.ports import Embedder, FusionRule
+from eai.gateway.registry import Model
 from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
 from eai.knowledge.ports import Hit
 from eai.retrieval.fusion import fuse
@@ -42,7 +43,7 @@ class Measured:
 
 def measure(
     evaluation: EvaluationSet,
-    model: EmbeddingModel,
+    model: Model,
     keyword: KeywordLeg,
     dense: Sequence[Sequence[Hit]],
     peer: Quality,
@@ -90,7 +91,7 @@ def _others() -> Iterator[tuple[str, candidates.Fusion]]:
 
 async def measured() -> dict[tuple[str, str], Measured]:
     """Every model on every set, by (model, set)."""
-    models: list[tuple[EmbeddingModel, Embedder]] = [(LOCAL_HASH_256, HashEmbedder())]
+    models: list[tuple[Model, Embedder]] = [(LOCAL_HASH_256, HashEmbedder())]
     if SentenceEmbedder.is_available():
         models.append((LOCAL_USE_512, SentenceEmbedder()))
     results = {}
@@ -148,7 +149,7 @@ def report(results: dict[tuple[str, str], Measured], rights: list[list[str]]) ->
     )
 
 
-def _rule(model: EmbeddingModel) -> str:
+def _rule(model: Model) -> str:
     return f"`{model.name}`: w = {model.fusion.dense_weight}, floor {model.fusion.dense_floor}"
 
 

@@ -5,7 +5,8 @@ import pytest
 from benchmarks.evaluation_sets import EvaluationSet, folder, load, quality
 from benchmarks.exact_legs import KeywordLeg, dense_leg, keyword_leg, ranking
 from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
-from eai.gateway.ports import Embedder, EmbeddingModel
+from eai.gateway.ports import Embedder
+from eai.gateway.registry import Model
 from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
 from eai.retrieval.fusion import fuse
 
@@ -41,7 +42,7 @@ def test_the_keyword_leg_is_as_good_as_bm25_with_stemming_should_be(
     ids=["local-hash-256", "local-use-512"],
 )
 async def test_a_hybrid_search_is_not_below_its_better_leg(
-    evaluation: EvaluationSet, keyword: KeywordLeg, model: EmbeddingModel, embedder: Embedder
+    evaluation: EvaluationSet, keyword: KeywordLeg, model: Model, embedder: Embedder
 ) -> None:
     dense = await dense_leg(evaluation, embedder)
     legs = zip(dense, keyword.hits, keyword.attainable, strict=True)
