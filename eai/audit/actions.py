@@ -44,9 +44,19 @@ class AuditAction(StrEnum):
     CHUNK_READ = "knowledge.chunk.read"
     KNOWLEDGE_QUERY = "knowledge.query"
 
+    PROVIDER_ENDPOINT_CREATE = "provider_endpoint.create"
+    PROVIDER_ENDPOINT_UPDATE = "provider_endpoint.update"
+    PROVIDER_ENDPOINT_DELETE = "provider_endpoint.delete"
+    MODEL_CREATE = "model.create"
+    MODEL_UPDATE = "model.update"
+    MODEL_KILL_SWITCH_SET = "model.kill_switch.set"
     MODEL_INVOKE = "model.invoke"
     MODEL_RESULT = "model.result"
     MODEL_UNKNOWN = "model.unknown"
+
+    QUOTA_SET = "quota.set"
+    QUOTA_DELETE = "quota.delete"
+    USAGE_RECORD = "usage.record"
 
     AUDIT_READ = "audit.read"
     AUDIT_DETAILS_READ = "audit.details.read"

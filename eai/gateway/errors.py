@@ -1,6 +1,6 @@
-"""Why a model call is refused, or what is wrong with a model's answer."""
+"""Why a model call is refused, what is wrong with a model's answer, and why a registration must wait."""
 
-from eai.kernel.errors import BadGateway, Forbidden, NotFound, Unavailable
+from eai.kernel.errors import BadGateway, Conflict, Forbidden, NotFound, Unavailable
 
 
 class ModelNotFound(NotFound):
@@ -80,3 +80,15 @@ class ProviderUnavailable(Unavailable):
 
     code = "provider_unavailable"
     retryable = True
+
+
+class ModelInUse(Conflict):
+    """A base holds vectors of the model, and this would change how they were made."""
+
+    code = "model_in_use"
+
+
+class EndpointInUse(Conflict):
+    """A model is still on the endpoint."""
+
+    code = "endpoint_in_use"
