@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.kernel.canonical import Canonical
-from eai.kernel.ids import ApiKeyId, DocumentId, PrincipalId, TenantId
+from eai.kernel.ids import ApiKeyId, BaseId, DocumentId, PrincipalId, TenantId
 
 
 class Decision(StrEnum):
@@ -64,8 +64,25 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedEntry:
+    """An event in its final bytes, as `eai.audit_append` takes it within a SQL function that acts too.
+
+    `sealed` holds the private values, `subject` and `key` say whose and under which key; None without any.
+    """
+
+    body: bytes
+    subject: UUID | None = None
+    key: UUID | None = None
+    sealed: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What a piece of work consumed, as it is charged: `quantity` in `unit`, `cost_micros` in millionths."""
+    """What a piece of work consumed, as it is charged: `quantity` in `unit`, `cost_micros` in millionths.
+
+    `base` is the knowledge base that it was for. `is_external`: a client told of it, nobody here measured
+    it. `occurred_at` is the time of the flush where it is not given.
+    """
 
     tenant: TenantId
     kind: str
@@ -80,17 +97,49 @@ class UsageRow:
     api_key: ApiKeyId | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     id: UUID = field(default_factory=uuid4)
+    base: BaseId | None = None
+    is_external: bool = False
+    occurred_at: datetime | None = None
+
+
+class ReservationState(StrEnum):
+    """`held` until exactly one of the others closes it.
+
+    `settled` on what was measured, `released` without a call, `unknown` when a call was made and nobody
+    can say what it took: it is charged at its bound.
+    """
+
+    HELD = "held"
+    SETTLED = "settled"
+    RELEASED = "released"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """How a reservation ends; it joins the flush of the event that tells of it, and can end once only."""
+
+    reservation: UUID
+    state: ReservationState
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Events, usage and shown documents of one piece of work, flushed together before it is answered."""
+    """Events, usage and shown documents of one piece of work, flushed together before it is answered.
+
+    `settled` are the reservations that end with it; if one of them is not held, nothing is written.
+    """
 
     entries: tuple[AuditEntry, ...] = ()
     usage: tuple[UsageRow, ...] = ()
     retrieved: tuple[DocumentId, ...] = ()
+    settled: tuple[Settlement, ...] = ()
 
     def __add__(self, other: "Evidence") -> "Evidence":
         return Evidence(
-            self.entries + other.entries, self.usage + other.usage, self.retrieved + other.retrieved
+            self.entries + other.entries,
+            self.usage + other.usage,
+            self.retrieved + other.retrieved,
+            self.settled + other.settled,
         )

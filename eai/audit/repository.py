@@ -45,6 +45,7 @@ class Portion:
     details: Sequence[SealedDetails | None]
     usage: Sequence[dict[str, Any]]
     retrieved: Sequence[UUID]
+    settled: Sequence[dict[str, Any]] = ()
 
 
 class AuditRows:
@@ -163,6 +164,7 @@ async def flush_portions(database: Database, portions: Sequence[Portion]) -> dic
             "sealed": [each and each.sealed for each in details],
             "usage": [_json(group, "usage") for group in by_tenant.values()],
             "retrieved": [_json(group, "retrieved") for group in by_tenant.values()],
+            "settled": [_json(group, "settled") for group in by_tenant.values()],
         },
     )
     return {TenantId(tenant): failure for tenant, failure in rows}
@@ -188,7 +190,8 @@ _FLUSH = """
     SELECT tenant, failure
       FROM eai.audit_flush(%(tenants)b::uuid[], %(counts)b::integer[], %(bodies)b::bytea[],
                            %(subjects)b::uuid[], %(keys)b::uuid[], %(sealed)b::bytea[],
-                           %(usage)b::text[]::jsonb[], %(retrieved)b::text[]::jsonb[])"""
+                           %(usage)b::text[]::jsonb[], %(retrieved)b::text[]::jsonb[],
+                           %(settled)b::text[]::jsonb[])"""
 _STORED = select(
     AuditEvent.seq,
     AuditEvent.hash,

@@ -14,7 +14,16 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.body import PrivateValues, entry_body
 from eai.audit.details import Details
-from eai.audit.entries import Actor, AuditEntry, Decision, Evidence, Resource, UsageRow
+from eai.audit.entries import (
+    Actor,
+    AuditEntry,
+    Decision,
+    Evidence,
+    Resource,
+    SealedEntry,
+    Settlement,
+    UsageRow,
+)
 from eai.audit.errors import AuditUnavailable
 from eai.audit.read_log import ReadLog
 from eai.audit.repository import AuditRows, Portion, SealedDetails, flush_portions
@@ -83,11 +92,22 @@ class Audit:
         except DBAPIError as error:
             raise AuditUnavailable from error
 
+    async def seal(self, entry: AuditEntry) -> SealedEntry:
+        """`entry` as it will be stored, for a SQL function that appends it together with what it does.
+
+        What it says of the time is now. Such a function holds the head of the chain until it commits.
+        """
+        (body,), (details,) = await self._sealed([entry], current_work())
+        if details is None:
+            return SealedEntry(body)
+        return SealedEntry(body, details.subject, details.key_id, details.sealed)
+
     async def flush(self, evidence: Evidence) -> None:
         """Return once all of `evidence` is durable, together with that of whoever else waits.
 
-        Each tenant's part is written whole or not at all; documents shown count for the tenant of the
-        first entry. Raises AuditUnavailable, and then what it tells of must not be answered.
+        Each tenant's part is written whole or not at all; documents shown and reservations closed are of
+        the tenant of the first entry. Raises AuditUnavailable, and then what it tells of must not be
+        answered.
         """
         portions = await self._portions(evidence, current_work())
         if len(portions) == 1:
@@ -103,14 +123,17 @@ class Audit:
         tenants = dict.fromkeys([*(e.tenant for e in evidence.entries), *(u.tenant for u in evidence.usage)])
         if evidence.retrieved and not evidence.entries:
             raise ValueError("documents were shown without an event that says so")
-        shower = evidence.entries[0].tenant if evidence.entries else None
+        if evidence.settled and not evidence.entries:
+            raise ValueError("a reservation was closed without an event that says so")
+        first = evidence.entries[0].tenant if evidence.entries else None
         portions = []
         for tenant in tenants:
             entries = [entry for entry in evidence.entries if entry.tenant == tenant]
             usage = [_usage_fields(u, self._clock.now(), work) for u in evidence.usage if u.tenant == tenant]
             bodies, details = await self._sealed(entries, work)
-            shown = evidence.retrieved if tenant == shower else ()
-            portions.append(Portion(tenant, bodies, details, usage, shown))
+            shown = evidence.retrieved if tenant == first else ()
+            settled = [_settlement(each) for each in evidence.settled] if tenant == first else ()
+            portions.append(Portion(tenant, bodies, details, usage, shown, settled))
         return portions
 
     async def _sealed(
@@ -131,7 +154,7 @@ class Audit:
 def _usage_fields(row: UsageRow, at: datetime, work: WorkContext) -> dict[str, Any]:
     return {
         "id": row.id,
-        "occurred_at": timestamp(at),
+        "occurred_at": timestamp(row.occurred_at or at),
         "kind": row.kind,
         "unit": row.unit,
         "quantity": row.quantity,
@@ -144,4 +167,10 @@ def _usage_fields(row: UsageRow, at: datetime, work: WorkContext) -> dict[str, A
         "api_key": row.api_key,
         "request_id": work.request_id,
         "labels": dict(row.labels),
+        "base_id": row.base,
+        "is_external": row.is_external,
     }
+
+
+def _settlement(each: Settlement) -> dict[str, Any]:
+    return {"reservation": each.reservation, "state": each.state, "tokens": each.tokens}

@@ -76,7 +76,9 @@ class Database:
         )
         self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
         self._checkout_timeout_s = checkout_timeout_s
-        self._shares = Shares(max(1, int(pool_size * LARGEST_SHARE)))
+        largest_share = max(1, int(pool_size * LARGEST_SHARE))
+        self._shares = Shares(largest_share)
+        self._waiting = Shares(largest_share)
         self._statements = AsyncConnectionPool(
             self._conninfo,
             open=False,
@@ -149,6 +151,17 @@ class Database:
             return await self._run(query, parameters)
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise _translated(error) from error
+
+    async def waiting_statement(
+        self, tenant: TenantId, query: LiteralString, parameters: Mapping[str, Any]
+    ) -> list[TupleRow]:
+        """`statement` for one that may wait for a lock of `tenant`: those wait in the tenant's share."""
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._waiting.one(tenant, self._checkout_timeout_s))
+            except TimeoutError as error:
+                raise DatabaseUnavailable from error
+            return await self.statement(query, parameters)
 
     async def check(self) -> None:
         """Return when PostgreSQL answers; raises DatabaseUnavailable."""
