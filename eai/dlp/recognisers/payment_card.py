@@ -24,11 +24,13 @@ _SCHEMES = re.compile(
 
 # 4-6-5 and 4-6-4, 4-4-4-4 and what may follow it: 3 more.
 _STANDING = re.compile(
-    rf"{STARTS}(?=(?P<whole>[0-9]{{{_FEWEST},{_MOST}}}{ENDS}"
+    rf"{STARTS}(?=(?P<whole>(?<![0-9]\.)[0-9]{{{_FEWEST},{_MOST}}}{ENDS}"
     rf"|[0-9]{{4}}{SIGN}(?:[0-9]{{6}}(?P=sign)[0-9]{{4,5}}|[0-9]{{4}}(?:(?P=sign)[0-9]{{4}}){{2}}){ENDS})"
     rf"(?P<more>(?P=sign)[0-9]{{3}}{ENDS})?)"
 )
 _DINERS = re.compile(rf"[0-9]{{4}}{SIGN}[0-9]{{6}}(?P=sign)[0-9]{{4}}")
+
+_DECIMALS = re.compile(r"[0-9]++\.[0-9]++(?:[\x00-\x20]++-?[0-9]++\.[0-9]++)*+")
 
 # Nine groups of four in a row are taken for those of a table, where one cell in fifty would fit.
 _FEWEST_IN_TABLE = 36
@@ -79,7 +81,9 @@ def _within(row: str, digits: int) -> Iterator[Span]:
 def _is_card(digits: bytes, written: str) -> bool:
     if not _SCHEMES.fullmatch(digits) or not _passes_luhn(digits):
         return False
-    return not _is_siret(digits) or _DINERS.fullmatch(written) is not None
+    if _is_siret(digits):
+        return _DINERS.fullmatch(written) is not None
+    return _DECIMALS.fullmatch(written) is None
 
 
 def _is_siret(digits: bytes) -> bool:

@@ -22,7 +22,7 @@ SIGNS = {
 }  # fmt: skip
 
 UNSEEN = ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f", "\u20e3", "\U000e0041")
-SPACES = (" ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u202f", "\u2009", "\u3000", "-", "\u2011", "\u2013", ".")
+SPACES = (" ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u202f", "\u2009", "\u3000", "-", "\u2011", "\u2013")
 ROWS_OF_DIGITS = (0x30, 0xFF10, 0x0660, 0x0966, 0x1D7CE, 0x1D7F6)
 
 words = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -74,7 +74,7 @@ def usual(draw: Callable[..., str], card: str) -> str:
     """A card number in one piece, or as it stands on the card, with one and the same sign in its gaps."""
     ends = {14: (4, 10), 15: (4, 10), 16: (4, 8, 12), 19: (4, 8, 12, 16)}.get(len(card), ())
     cuts = [0, *ends, len(card)]
-    sign = draw(st.sampled_from(("", *SPACES)))
+    sign = draw(st.sampled_from(("", *SPACES, ".")))
     return sign.join(card[start:end] for start, end in pairwise(cuts))
 
 

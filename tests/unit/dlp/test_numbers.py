@@ -63,6 +63,9 @@ def test_a_card_number_is_found_among_other_numbers() -> None:
         "2024-11-30 12:45:33.123456",
         "ISBN 978-2-07-036822-8",
         "4111 1111 1111 1111 1111 1111 1111 1111 1111 1111",
+        "0.5155559778213501",
+        "[-5.155559778213501, 5.155559778213501]",
+        "utf16le 4039581.5           655483.16\n",
     ],
 )
 def test_other_numbers_are_no_cards(text: str) -> None:
@@ -135,6 +138,7 @@ def test_what_only_begins_like_an_account_number_is_none(text: str) -> None:
         "2 76 06 2A 004 001 {corsica}",
         "2 76 06 2b 004 001 {upper}",
         "2 76 33 971 05 001 {overseas}",
+        "{unknown_month}",
     ],
 )
 @pytest.mark.parametrize("sentence", ["NIR : {}.", "N° de sécurité sociale {} (assuré)", "Her NIR is {}"])
@@ -145,10 +149,20 @@ def test_a_social_security_number_is_found_whole(number: str, sentence: str) -> 
         "upper": f"{97 - 2760618004001 % 97:02}",
         "overseas": f"{97 - 2763397105001 % 97:02}",
     }
+    keys["unknown_month"] = f"1 85 99 78 006 084 {97 - 1859978006084 % 97:02}"
     written = number.format(**keys)
     assert found(sentence.format(written)) == [("nir", written)]
 
 
-@pytest.mark.parametrize("text", ["1 85 05 78 006 084 92", "5 85 05 78 006 084 91", "1 85 13 78 006 084 91"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 85 05 78 006 084 92",
+        "5 85 05 78 006 084 91",
+        "1 85 13 78 006 084 91",
+        "140295442680496",
+        "185050006084 91",
+    ],
+)
 def test_a_number_with_another_key_or_form_is_no_social_security_number(text: str) -> None:
     assert "nir" not in entities(text)
