@@ -184,3 +184,36 @@ async def test_an_exhausted_budget_leaves_the_words(scene: Scene) -> None:
         answer = await scene.company.admin.post(path, json={"query": "refunds", "mode": mode})
         assert answer.status_code == status, mode
     assert await scene.provider.received() == (0, 0)
+
+
+async def test_the_controls_stand_in_this_order(scene: Scene) -> None:
+    """Everything is wrong at first; with each thing that is mended the next control speaks."""
+    for prepare, *_ in CONTROLS.values():
+        await prepare(scene)
+    admin, spoken = scene.company.admin, []
+
+    async def ask(text: str) -> None:
+        answer = await scene.query(text)
+        spoken.append(answer.json()["error"]["code"] if answer.is_error else "answered")
+
+    await ask(SECRET)
+    await admin.patch(f"/v1/models/{scene.embedder}", json={"enabled": True})
+    await ask(SECRET)
+    off = {"engaged": False, "reason": "it is over"}
+    await admin.put(f"/v1/models/{scene.embedder}/kill-switch", json=off)
+    await ask(SECRET)
+    await scene.set_endpoint(classification_ceiling="secret")
+    await ask(SECRET)
+    await scene.set_endpoint(retention="none")
+    await ask(SECRET)
+    await _settings(scene, regions=None)
+    await ask(SECRET)
+    await ask(HARMLESS)
+    await admin.delete("/v1/policies/no-europe")
+    await ask(HARMLESS)
+    await scene.set_endpoint(url=scene.provider.url)
+    await ask(HARMLESS)
+    (quota,) = (await admin.got("/v1/finops/quotas"))["data"]
+    await admin.delete(f"/v1/finops/quotas/{quota['id']}")
+    await ask(HARMLESS)
+    assert spoken == [*(code for *_, code in CONTROLS.values()), "answered"]
