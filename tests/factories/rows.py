@@ -15,9 +15,14 @@ import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+ENDPOINT = UUID("6f1e1c0e-7b0a-4c55-9d0f-3f1f5b6f9a01")
+"""What a made-up model is on; whoever seeds puts it there."""
+
 WANTED: Mapping[tuple[str, str], Any] = {
     ("audit_events", "hash"): b"\0" * 32,
     ("kb_chunks", "end_offset"): 2,
+    ("kill_switches", "scope"): "tenant",
+    ("models", "endpoint_id"): ENDPOINT,
     ("kb_chunks", "embedding"): b"\0" * 4,
 }
 """What a check asks for that is not a list of words."""
@@ -111,6 +116,16 @@ def seed(admin: psycopg.Connection, tables: Sequence[Table], tenant: UUID) -> di
             message = f"no row for eai.{table.name} can be made up; see WANTED"
             raise AssertionError(message) from error
     return rows
+
+
+def add_endpoint(admin: psycopg.Connection) -> None:
+    """The endpoint that made-up models are on; it belongs to no tenant."""
+    admin.execute(
+        """
+        INSERT INTO eai.provider_endpoints (id, name, kind, region, retention, classification_ceiling)
+        VALUES (%s, 'made-up', 'openai', 'eu', 'none', 4) ON CONFLICT DO NOTHING""",
+        [ENDPOINT],
+    )
 
 
 def marker(tenant: UUID) -> str:

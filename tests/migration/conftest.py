@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.conftest import DatabaseUrls, fresh_database
-from tests.factories.rows import Row, Table, seed, tenant_tables
+from tests.factories.rows import Row, Table, add_endpoint, seed, tenant_tables
 
 
 class Seeded:
@@ -53,6 +53,7 @@ def superuser(seeded_urls: DatabaseUrls) -> Iterator[psycopg.Connection]:
 @pytest.fixture(scope="package")
 def seeded(seeded_urls: DatabaseUrls, superuser: psycopg.Connection) -> Iterator[Seeded]:
     tables = tenant_tables(superuser)
+    add_endpoint(superuser)
     rows = {tenant: seed(superuser, tables, tenant) for tenant in (uuid4(), uuid4())}
     with psycopg.connect(seeded_urls.app, autocommit=True) as app:
         yield Seeded(tables, rows, app)

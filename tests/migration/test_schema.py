@@ -11,20 +11,34 @@ from psycopg import sql
 from sqlalchemy import create_engine, make_url
 
 import eai.audit.models
+import eai.finops.models
+import eai.gateway.models
 import eai.identity.models
 import eai.knowledge.models
+import eai.policies.models
 import eai.tenants.models
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.migrate import migrate
 from eai.platform.schema import Row
 from tests.conftest import DatabaseUrls
 
-MODELS = (eai.audit.models, eai.identity.models, eai.knowledge.models, eai.tenants.models)
+MODELS = (
+    eai.audit.models,
+    eai.finops.models,
+    eai.gateway.models,
+    eai.identity.models,
+    eai.knowledge.models,
+    eai.policies.models,
+    eai.tenants.models,
+)
 
-WITHOUT_TENANT = {"schema_version", "signing_keys"}
+OPERATORS = {"provider_endpoints", "platform_models", "platform_kill_switches"}
+"""Tables that operators write and every tenant reads, as far as they concern it."""
+
+WITHOUT_TENANT = {"schema_version", "signing_keys"} | OPERATORS
 """Tables that belong to no tenant, with nothing in them that does."""
 
-WITHOUT_MODEL = {"schema_version", "jobs", "idempotency_records", "tenant_keys", "usage_events"}
+WITHOUT_MODEL = {"schema_version", "jobs", "idempotency_records", "tenant_keys"}
 """Tables that only SQL functions or the platform's own statements touch."""
 
 
@@ -53,16 +67,31 @@ def test_row_level_security_is_forced_on_every_tenant_table(admin: psycopg.Conne
     found = admin.execute("""
         SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = 'eai' AND c.relrowsecurity AND c.relforcerowsecurity""")
-    assert {name for (name,) in found} == tables(admin) - WITHOUT_TENANT
+    assert {name for (name,) in found} == tables(admin) - WITHOUT_TENANT | OPERATORS
 
 
 def test_the_policy_of_the_application_is_the_same_everywhere(admin: psycopg.Connection) -> None:
-    rows = admin.execute("""
+    rows = admin.execute(
+        """
         SELECT tablename, cmd, qual, with_check FROM pg_policies
-         WHERE schemaname = 'eai' AND 'eai_app' = ANY (roles)""").fetchall()
+         WHERE schemaname = 'eai' AND 'eai_app' = ANY (roles) AND tablename <> ALL (%s)""",
+        [sorted(OPERATORS)],
+    ).fetchall()
     bound = "(tenant_id = (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid)"
     assert {name for name, *_ in rows} == tables(admin) - WITHOUT_TENANT
     assert {(cmd, qual, check) for _, cmd, qual, check in rows} == {("ALL", bound, bound)}
+
+
+def test_what_operators_write_is_written_under_the_platforms_binding_alone(admin: psycopg.Connection) -> None:
+    rows = admin.execute("""
+        SELECT tablename, cmd, qual, with_check FROM pg_policies
+         WHERE schemaname = 'eai' AND policyname IN ('reading', 'writing')""").fetchall()
+    assert {name for name, *_ in rows} == OPERATORS
+    writing = {(qual, check) for _, cmd, qual, check in rows if cmd != "SELECT"}
+    bound = "(NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid"
+    operator = f"({bound} = '00000000-0000-4000-8000-000000000000'::uuid)"
+    assert writing == {(operator, operator)}
+    assert all(f"({bound} IS NOT NULL)" in qual for _, cmd, qual, _ in rows if cmd == "SELECT")
 
 
 def test_unique_and_foreign_keys_start_with_the_tenant(admin: psycopg.Connection) -> None:
@@ -109,6 +138,8 @@ def test_only_the_named_steps_run_with_the_rights_of_others(admin: psycopg.Conne
     assert {(name, owner) for name, owner, _ in found} == {
         ("authenticate", "eai_auth"),
         ("list_tenant_ids", "eai_sweeper"),
+        ("tenants_with_expired_calls", "eai_sweeper"),
+        ("calls_in_flight", "eai_sweeper"),
         ("audit_append", "eai_audit"),
         ("audit_flush", "eai_audit"),
         ("audit_extend", "eai_audit"),
@@ -154,7 +185,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0006",)]
+    assert versions == [("0012",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:

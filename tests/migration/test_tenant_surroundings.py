@@ -135,7 +135,7 @@ def test_every_function_in_reach_tells_and_changes_nothing_of_another_tenant(
     }
     by_key = {"authenticate", "subject", "open_query"}
     """The tenant is the one whose secret is presented; what they show is tested with identity."""
-    across = {"list_tenant_ids", "audit_unsettled"}
+    across = {"list_tenant_ids", "audit_unsettled", "tenants_with_expired_calls"}
     """The named steps that tell tenants' ids, and nothing else."""
     flushing = {"audit_flush"}
     """Appends to the chain that each entry names; tested with the audit."""
@@ -157,7 +157,7 @@ def test_every_function_in_reach_tells_and_changes_nothing_of_another_tenant(
 
 def test_the_steps_across_tenants_tell_ids_alone(seeded: Seeded) -> None:
     with seeded.bound(None) as app:
-        for call in ("list_tenant_ids()", "audit_unsettled(1, now())"):
+        for call in ("list_tenant_ids()", "audit_unsettled(1, now())", "tenants_with_expired_calls()"):
             rows = app.execute(f"SELECT * FROM eai.{call}").fetchall()
             assert rows
             assert all(len(row) == 1 and isinstance(row[0], UUID) for row in rows)
@@ -190,6 +190,19 @@ CALLS: dict[str, tuple[str, list[object]]] = {
             lambda _, their: their["kb_chunks"]["id"],
         ],
     ),
+    "gateway_facts": ("gateway_facts(%s, 'm')", [lambda _, their: their["tenants"]["tenant_id"]]),
+    "read_gateway_facts": ("read_gateway_facts(%s, 'm')", [lambda mine, _: mine]),
+    "reserve_model_call": (
+        "reserve_model_call(%s, %s, NULL, ARRAY[%s::uuid], %s, '', '', '', 1, 1, NULL, NULL, NULL, NULL, NULL)",
+        [
+            lambda mine, _: mine,
+            lambda _, their: their["model_reservations"]["id"],
+            lambda _, their: their["groups"]["id"],
+            lambda _, their: their["knowledge_bases"]["id"],
+        ],
+    ),
+    "kill_switch_lock": ("kill_switch_lock(%s)", [lambda _, their: their["tenants"]["tenant_id"]]),
+    "calls_in_flight": ("calls_in_flight(NULL)", []),
     "audit_append": ("audit_append(%s, NULL, NULL, NULL)", [_body]),
     "audit_checkpoint": ("audit_checkpoint(1, '', '', now(), 'k', '', '', '')", []),
     "audit_anchored": ("audit_anchored(ARRAY[1::bigint])", []),

@@ -76,7 +76,6 @@ RESERVED = frozenset({
     AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE,
     AuditAction.DOCUMENT_REPLACE,
     AuditAction.DOCUMENT_RETRY,
-    AuditAction.MODEL_RESULT,
     AuditAction.AUDIT_DETAILS_READ,
     AuditAction.AUDIT_DETAILS_ERASE,
 })  # fmt: skip
