@@ -22,6 +22,7 @@ _POLICY = re.compile(r"policy `([^`]+)`")
 _PREFIX = re.compile(r"^(?:for policy `[^`]*`, |Policy parse error: )")
 _NAMED = re.compile(r"`([^`]+)`|: (\w+)$")
 _ATTRIBUTE = re.compile(r"^ +(\w+): \w+,", re.MULTILINE)
+_SLOTS = ("?principal", "?resource")
 _UNFINISHED = "unexpected end of input"
 _SCOPE = "unable to find an applicable action"
 """Follows from another fault whenever there is one."""
@@ -111,7 +112,8 @@ class CedarEngine:
             yield "it nests too deeply; write it as several statements"
             return
         if policies["templates"]:
-            yield "slots such as ?principal are never filled here; name whom you mean"
+            slot = next(slot for slot in _SLOTS if slot in text)
+            yield f"`{slot}` is never filled here; name what you mean"
         for attribute in sorted(set(_asked_for(policies)) - self._attributes):
             yield f"nothing has the attribute `{attribute}`"
 

@@ -14,6 +14,7 @@ from eai.api.v1 import (
     knowledge_bases,
     me,
     models,
+    policies,
     principals,
     query,
     receipts,
@@ -39,4 +40,5 @@ def routers() -> Sequence[APIRouter]:
         api_keys.router,
         me.router,
         settings.router,
+        policies.router,
     )

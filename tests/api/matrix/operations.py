@@ -28,6 +28,7 @@ KINDS = {
     "readers": "reference",
     "name": "model",
     "embedding_model": "model",
+    "policy": "policy",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,
     "tenant": "tenant",
@@ -36,6 +37,9 @@ KINDS = {
     "external_id": None,
 }
 """What a field of this name refers to. A field that looks like an id and is not here fails the suite."""
+
+MADE_BY_NAME = {("set_policy", "policy")}
+"""Where an unknown name is one to be made; that it reaches nobody else's is tested with the operation."""
 
 EVERYBODYS = {"model"}
 """Kinds that belong to no tenant: there is no foreign one, only one that is missing."""
@@ -86,7 +90,11 @@ class Operation:
 
     def places(self) -> list[Place]:
         """Every place where the operation takes an id."""
-        found = [Place("path", (p["name"],)) for p in self.parameters("path")]
+        found = [
+            Place("path", (p["name"],))
+            for p in self.parameters("path")
+            if (self.name, p["name"]) not in MADE_BY_NAME
+        ]
         found += [
             Place("query", (p["name"],)) for p in self.parameters("query") if _is_id(p["name"], p["schema"])
         ]

@@ -35,6 +35,7 @@ class Things:
     group: str
     key: str
     tenant: str
+    policy: str
     hidden: "Things | None" = None
 
 
@@ -99,6 +100,7 @@ async def things_of(company: Company) -> Things:
         group=(await company.group(reader)).removeprefix("group:"),
         key=key["id"],
         tenant=company.id,
+        policy=await _policy(company),
         **shown,
     )
     return replace(shown_things, hidden=replace(shown_things, **hidden))
@@ -112,6 +114,15 @@ async def _contents(company: Company, base: str, text: str, level: str) -> dict[
     answer = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{gone}")
     assert answer.status_code == 200, answer.text
     return {"document": document, "chunk": chunk, "receipt": gone}
+
+
+async def _policy(company: Company) -> str:
+    """The name of a policy that forbids nothing of what is asked here."""
+    name = f"p{uuid4().hex[:12]}"
+    text = 'forbid (principal, action, resource == Model::"no-such-model");'
+    answer = await company.admin.put(f"/v1/policies/{name}", json={"cedar": text})
+    assert answer.status_code == 200, answer.text
+    return name
 
 
 async def world_of(stack: Stack, urls: DatabaseUrls) -> World:

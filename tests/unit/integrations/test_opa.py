@@ -84,10 +84,10 @@ async def test_a_url_with_a_path_names_the_document() -> None:
     "body",
     [
         {}, {"result": True}, {"result": {}}, {"result": None}, {"allow": True},
-        {"result": [{"allow": True}]}, {"result": {"allow": "true"}}, {"result": {"allow": 1}}, {"result": {"allow": None}},
-        {"result": {"allow": [True]}}, {"result": {"Allow": True}}, [], True, None, "allow",
-        b"", b"<html>", b'{"result": {"allow": true}', b'{"result": {"allow": true}}{}', b"\xff\xfe",
-        b'{"result": {"allow": true}}' + b" " * 70_000,
+        {"result": [{"allow": True}]}, {"result": {"allow": "true"}}, {"result": {"allow": 1}},
+        {"result": {"allow": None}}, {"result": {"allow": [True]}}, {"result": {"Allow": True}},
+        [], True, None, "allow", b"", b"<html>", b"\xff\xfe", b'{"result": {"allow": true}',
+        b'{"result": {"allow": true}}{}', b'{"result": {"allow": true}}' + b" " * 70_000,
     ],
 )  # fmt: skip
 async def test_any_other_document_denies(body: Any) -> None:
