@@ -30,7 +30,7 @@ from eai.kernel.ids import PrincipalId, TenantId
 from eai.platform.database import Database
 from eai.platform.keys import Keyring, MasterKey
 
-LEASE_S = 2.0
+LEASE_S = 1.0
 MODEL = Resource("model", "m")
 
 

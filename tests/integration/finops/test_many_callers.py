@@ -9,6 +9,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -96,11 +97,11 @@ async def test_no_admission_passes_the_limit_and_no_call_is_lost(
     purse = own_purse
     quota = await purse.quota(LIMIT)
     async with processes(own_urls.app, str(purse.tenant)) as started:
-        for process in started.values():
-            assert process.stdin is not None
-            process.stdin.write(b"go\n")
-        while (await purse.rows(_HELD, principal=VICTIM))[0][0] < 5:  # noqa: ASYNC110 - others hold them
-            await asyncio.sleep(0.01)
+        _begin(started[VICTIM])
+        await _see(purse, _HELD_BY_VICTIM, 8)
+        for number in CALLERS:
+            _begin(started[number])
+        await _see(purse, _ADMITTED_ELSEWHERE, 8)
         os.kill(started[VICTIM].pid, signal.SIGKILL)
         told = [await _outcomes(started[number]) for number in CALLERS if number != VICTIM]
     assert all(each["admitted"] > 0 for each in told)
@@ -130,11 +131,21 @@ async def test_no_admission_passes_the_limit_and_no_call_is_lost(
     assert run.fault is None
 
 
+def _begin(process: Process) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b"go\n")
+
+
+async def _see(purse: Purse, count: str, least: int) -> None:
+    while (await purse.rows(count, victim=UUID(int=VICTIM)))[0][0] < least:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.01)
+
+
 async def _outcomes(process: Process) -> dict[str, int]:
     assert process.stdout is not None
     return dict(json.loads(await process.stdout.readline()))
 
 
-_HELD = """
-    SELECT count(*) FROM eai.model_reservations
-     WHERE state = 'held' AND principal = ('00000000-0000-0000-0000-00000000000' || :principal)::uuid"""
+_HELD_BY_VICTIM = """
+    SELECT count(*) FROM eai.model_reservations WHERE state = 'held' AND principal = :victim"""
+_ADMITTED_ELSEWHERE = "SELECT count(*) FROM eai.model_reservations WHERE principal <> :victim"
