@@ -114,6 +114,9 @@ class Gateway:
         durable already when the next is sent.
         """
         done: list[Embeddings] = []
+        if len(call.inputs) > self._batch_size:
+            # What the border of two batches cuts in two is found only where both are looked through.
+            call = replace(call, level=(await self._admitted(call, facts)).level)
         for start in range(0, len(call.inputs), self._batch_size):
             if done:
                 await self._ledger.record(done[-1].evidence)
