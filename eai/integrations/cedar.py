@@ -1,12 +1,12 @@
 """Cedar inside this process. A set of policies is read once; a decision takes a fraction of a millisecond."""
 
 import asyncio
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+import orjson
 from cedarpy import Decision, PolicySet, Schema, is_authorized, policies_to_json_str, validate_policies
 
 from eai.policies.errors import PolicyFailed
@@ -86,9 +86,9 @@ class CedarEngine:
         statements = list(statements_of(text))
         if not statements:
             return [PolicyFault(1, 1, "there is no policy in it")]
-        excessive = any(excess_of(statement.text) for statement in statements)
-        whole = [] if excessive else list(self._reasons(text))
-        if not excessive and not whole:
+        is_excessive = _is_excessive(text)
+        whole = [] if is_excessive else list(self._reasons(text))
+        if not is_excessive and not whole:
             return []
         found: list[PolicyFault] = []
         for statement in statements:
@@ -108,7 +108,7 @@ class CedarEngine:
         try:
             _compiled(_numbered(_TENANT, text))
             policies = _read(text)
-        except (ValueError, RecursionError):
+        except ValueError:
             yield "it nests too deeply; write it as several statements"
             return
         if policies["templates"]:
@@ -121,9 +121,14 @@ class CedarEngine:
         policies = dict(_numbered(_TENANT, _PERMIT_ALL))
         for name, text in texts.items():
             try:
-                policies |= _numbered(name, text)
-            except (ValueError, RecursionError) as error:
+                # Whatever was stored, and by whom: the engine must survive it.
+                own = _numbered(name, text) if not _is_excessive(text) else {}
+                _compiled(own)
+            except ValueError as error:
                 raise PolicyFailed([name]) from error
+            if not own:
+                raise PolicyFailed([name])
+            policies |= own
         return CedarRules(_TENANT, policies, self._schema)
 
 
@@ -132,26 +137,25 @@ def _asked(request: PolicyRequest) -> dict[str, Any]:
         "principal": _principal(request.principal),
         "action": {"type": "Action", "id": str(request.action)},
         "resource": {"type": request.resource.kind, "id": request.resource.id},
-        "context": dict(request.context),
+        "context": orjson.dumps(request.context).decode(),
     }
 
 
-def _entities(request: PolicyRequest) -> list[dict[str, Any]]:
+def _entities(request: PolicyRequest) -> str:
     principal = request.principal
     roles = [{"type": "Role", "id": role} for role in principal.roles]
     groups = [{"type": "Group", "id": group} for group in principal.groups]
-    return [
-        {
-            "uid": _principal(principal),
-            "attrs": {"clearance": principal.clearance.rank},
-            "parents": roles + groups,
-        },
-        {
-            "uid": {"type": request.resource.kind, "id": request.resource.id},
-            "attrs": dict(request.resource.attributes),
-            "parents": [],
-        },
-    ]
+    caller = {
+        "uid": _principal(principal),
+        "attrs": {"clearance": principal.clearance.rank},
+        "parents": roles + groups,
+    }
+    thing = {
+        "uid": {"type": request.resource.kind, "id": request.resource.id},
+        "attrs": request.resource.attributes,
+        "parents": [],
+    }
+    return orjson.dumps([caller, thing]).decode()
 
 
 def _principal(principal: PolicyPrincipal) -> dict[str, str]:
@@ -173,6 +177,10 @@ def _offset(statement: str, reason: str) -> int:
     return next((said.index(word) for word in words if said.count(word) == 1), 0)
 
 
+def _is_excessive(text: str) -> bool:
+    return any(excess_of(statement.text) for statement in statements_of(text))
+
+
 def _apart(reasons: Sequence[str]) -> Sequence[str]:
     return [reason for reason in reasons if not reason.startswith(_SCOPE)] or reasons
 
@@ -192,13 +200,18 @@ def _static(text: str) -> Sequence[Policy]:
 
 
 def _read(text: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(policies_to_json_str(text))
+    read: dict[str, Any] = orjson.loads(policies_to_json_str(text))
     return read
 
 
 def _compiled(policies: Mapping[str, Policy]) -> PolicySet:
+    """The set under the ids given here. Raises ValueError, for a policy that nests too deeply too."""
     document = {"staticPolicies": dict(policies), "templates": {}, "templateLinks": []}
-    return PolicySet.from_json_str(json.dumps(document))
+    try:
+        written = orjson.dumps(document).decode()
+    except orjson.JSONEncodeError as error:
+        raise ValueError(error) from error
+    return PolicySet.from_json_str(written)
 
 
 def _asked_for(policies: object) -> Iterator[str]:

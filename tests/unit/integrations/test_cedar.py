@@ -131,9 +131,20 @@ async def test_clearance_is_compared_by_rank(engine: CedarEngine) -> None:
         assert (await _decided(engine, asked, mine=text)).is_allowed is is_allowed
 
 
-async def test_a_text_that_cannot_be_read_denies(engine: CedarEngine) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "// nothing",
+        "forbid (",
+        f"{FORBID} when {{ {'(' * 5_000}true{')' * 5_000} }};",
+        f"{FORBID} when {{ context.texts > {'+'.join('1' * 200)} }};",
+        "forbid (principal == ?principal, action, resource);",
+    ],
+)
+async def test_a_text_that_cannot_be_read_denies(engine: CedarEngine, text: str) -> None:
     with pytest.raises(PolicyFailed) as failed:
-        await engine.narrowing({"fine": "forbid (principal, action, resource);", "bad": "forbid ("})
+        await engine.narrowing({"fine": "forbid (principal, action, resource);", "bad": text})
     assert failed.value.details == {"policies": ["bad"]}
 
 
