@@ -13,7 +13,26 @@ from eai.audit.jobs import Cadence, Checkpointing
 from eai.audit.service import Audit
 from eai.audit.signing import Signing
 from eai.audit.trail import AuditTrail
-from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512
+from eai.dlp.scanner import PatternScanner
+from eai.finops.expiry import ExpiredCalls
+from eai.finops.quotas import Quotas
+from eai.finops.reservations import Reservations
+from eai.finops.usage import UsageLedger
+from eai.gateway.attempts import Attempts
+from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512, REMOTE_MODELS
+from eai.gateway.choice import ModelChoice
+from eai.gateway.controls import Controls
+from eai.gateway.dispatch import Dispatch
+from eai.gateway.egress import EgressGuard
+from eai.gateway.endpoints import ProviderEndpoints
+from eai.gateway.facts_rows import FactsRows
+from eai.gateway.kill_switches import KillSwitches
+from eai.gateway.ledger import Ledger
+from eai.gateway.listed_models import ListedModels
+from eai.gateway.ports import Provider
+from eai.gateway.provider_keys import ProviderKeys
+from eai.gateway.registration import ModelRegistry
+from eai.gateway.registry import EndpointKind
 from eai.gateway.service import Gateway, RegisteredModel
 from eai.identity.api_keys import ApiKeys
 from eai.identity.authentication import Authentication
@@ -27,7 +46,10 @@ from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrations import qdrant
 from eai.integrations.anchor import FileAnchor
+from eai.integrations.cedar import CedarEngine
 from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
+from eai.integrations.opa import OpaPolicies
+from eai.integrations.openai_compatible import OpenAiCompatible
 from eai.kernel.clock import SystemClock
 from eai.knowledge.bases.deletion import BaseDeletions
 from eai.knowledge.bases.entries import AccessLists
@@ -38,11 +60,16 @@ from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database, DatabaseUnavailable
+from eai.platform.egress import Allowance
 from eai.platform.jobs import Jobs, Pace
 from eai.platform.keys import Keyring, MasterKey
+from eai.platform.outbound import Outbound
 from eai.platform.roles import UnsafeRole, verify_role
 from eai.platform.settings import Environment, Settings
 from eai.platform.worker import JobHandler
+from eai.policies.rule_sets import RuleSets
+from eai.policies.service import Policies
+from eai.policies.tenant_policies import TenantPolicies
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.tenants.service import Tenants
@@ -78,7 +105,14 @@ class Platform:
     groups: Groups
     api_keys: ApiKeys
     me: Introspection
+    quotas: Quotas
+    usage: UsageLedger
+    tenant_policies: TenantPolicies
+    expired_calls: ExpiredCalls
     gateway: Gateway
+    provider_endpoints: ProviderEndpoints
+    model_registry: ModelRegistry
+    kill_switches: KillSwitches
     bases: Bases
     base_deletions: BaseDeletions
     access_lists: AccessLists
@@ -110,13 +144,23 @@ async def build(
     )
     await database.open()
     store = vectors or _vectors(settings)
+    outbound = Outbound(settings.egress.allow)
+    outside = OpaPolicies(settings.policies.opa_url) if settings.policies.opa_url else None
+    outbound = Outbound(settings.egress.allow)
     try:
         await verify_role(database)
-        platform = _compose(settings, database, store, models or _models(), Jobs(database, pace))
+        jobs = Jobs(database, pace)
+        platform = _compose(
+            settings, database, store, models or _models(), jobs, outbound=outbound, outside=outside
+        )
         _log_choices(settings, platform)
         yield platform
         await platform.audit.close()
     finally:
+        await outbound.close()
+        if outside is not None:
+            await outside.close()
+        await outbound.close()
         await store.close()
         await database.close()
 
@@ -163,11 +207,19 @@ async def warm_up(platform: Platform) -> None:
 async def maintain(platform: Platform) -> None:
     """Periodic work that any worker may do at any time, tenant by tenant; doing it twice is harmless."""
     await platform.checkpointing.issue_due()
+    await platform.expired_calls.close_due()
     await platform.retrieval_counts.forget_due()
 
 
 def _compose(
-    settings: Settings, database: Database, vectors: Vectors, models: Models, jobs: Jobs
+    settings: Settings,
+    database: Database,
+    vectors: Vectors,
+    models: Models,
+    jobs: Jobs,
+    *,
+    outbound: Outbound,
+    outside: OpaPolicies | None,
 ) -> Platform:
     clock = SystemClock()
     master = MasterKey.from_text(_required(settings.keys.master_key))
@@ -182,7 +234,12 @@ def _compose(
     peppers = Peppers(master)
     issuing = Issuing(peppers)
     tenants = Tenants(database)
-    gateway = _gateway(settings, models)
+    cedar = CedarEngine()
+    policies = Policies(cedar, RuleSets(database, cedar), outside)
+    gateway = _gateway(_Shared(settings, database, keyring, audit, outbound, policies), models)
+    registry = ModelRegistry(
+        audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
+    )
     return Platform(
         settings=settings,
         database=database,
@@ -201,8 +258,17 @@ def _compose(
         groups=Groups(audit),
         api_keys=ApiKeys(audit, issuing),
         me=Introspection(tenants),
+        quotas=Quotas(audit),
+        usage=UsageLedger(database, audit, clock),
+        tenant_policies=TenantPolicies(audit, cedar),
+        expired_calls=ExpiredCalls(database, audit),
         gateway=gateway,
-        bases=Bases(audit, gateway),
+        provider_endpoints=ProviderEndpoints(
+            database, ProviderKeys(keyring), audit, Allowance.parse(settings.egress.allow)
+        ),
+        model_registry=registry,
+        kill_switches=KillSwitches(audit, registry),
+        bases=Bases(audit, ModelChoice(gateway)),
         base_deletions=BaseDeletions(database, vectors, jobs, audit),
         access_lists=AccessLists(audit),
         documents=Documents(audit, jobs),
@@ -215,20 +281,46 @@ def _compose(
             vectors,
             audit,
             store="qdrant" if settings.qdrant.url else "embedded",
+            rerank_model=settings.models.rag_rerank_model,
         ),
     )
 
 
-def _gateway(settings: Settings, models: Models) -> Gateway:
-    chosen = settings.models.rag_embedding_model
-    if chosen is None and not settings.is_production:
-        chosen = next((name for name in (LOCAL_USE_512.name, LOCAL_HASH_256.name) if name in models), None)
+@dataclass(frozen=True)
+class _Shared:
+    """What the gateway shares with everybody else."""
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    audit: Audit
+    outbound: Outbound
+    policies: Policies
+
+
+def _gateway(shared: _Shared, models: Models) -> Gateway:
+    chosen, is_production = shared.settings.models, shared.settings.is_production
+    default = chosen.rag_embedding_model
+    if default is None and not is_production:
+        default = next((name for name in (LOCAL_USE_512.name, LOCAL_HASH_256.name) if name in models), None)
+    controls = Controls(
+        PatternScanner(), shared.policies, EgressGuard(shared.outbound), is_production=is_production
+    )
     return Gateway(
         models,
-        default_model=chosen,
-        batch_size=settings.models.embeddings_batch_size,
-        is_production=settings.is_production,
+        FactsRows(shared.database),
+        controls,
+        Ledger(Reservations(shared.database), shared.audit),
+        Dispatch(_providers(shared.outbound), Attempts(), ProviderKeys(shared.keyring)),
+        default_model=default,
+        batch_size=chosen.embeddings_batch_size,
     )
+
+
+def _providers(outbound: Outbound) -> Mapping[EndpointKind, Provider]:
+    """Who speaks to which kind of endpoint; a LiteLLM proxy speaks OpenAI's language."""
+    over_http = OpenAiCompatible(outbound)
+    return {EndpointKind.OPENAI: over_http, EndpointKind.LITELLM: over_http}
 
 
 def _models() -> Models:
