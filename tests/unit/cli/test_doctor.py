@@ -98,4 +98,10 @@ async def test_an_anchor_that_may_not_be_written(home: HomeFolder) -> None:
 async def test_a_model_that_nobody_ships(home: HomeFolder) -> None:
     finding = (await found(home, EAI_RAG_EMBEDDING_MODEL="ada-002"))["models"]
     assert (finding.ok, finding.says) == (False, "ada-002 is not known")
-    assert finding.mend == "name one of local-hash-256, local-use-512 in EAI_RAG_EMBEDDING_MODEL"
+    names = "bge-m3-vllm, local-e5-384, local-hash-256, local-use-512, text-embedding-3-small"
+    assert finding.mend == f"name one of {names} in EAI_RAG_EMBEDDING_MODEL"
+
+
+async def test_a_model_that_cannot_be_the_one_of_bases(home: HomeFolder) -> None:
+    finding = (await found(home, EAI_RAG_EMBEDDING_MODEL="rerank-v3.5"))["models"]
+    assert (finding.ok, finding.says) == (False, "rerank-v3.5 is not known")
