@@ -1,14 +1,17 @@
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from eai.access.classification import Classification
 from eai.access.subject import Subject
 from eai.gateway.errors import ModelInUse, ModelNotFound
 from eai.gateway.registry import Capability
+from eai.gateway.repository import ModelRows
 from eai.identity.errors import NameTaken, ScopeMissing
 from eai.kernel.errors import InvalidInput, PreconditionFailed
 from eai.kernel.paging import PageRequest
@@ -21,31 +24,22 @@ def code_of(refused: pytest.ExceptionInfo[InvalidInput]) -> object:
     return [(fault["path"], fault["code"]) for fault in refused.value.details["fields"]]  # type: ignore[index, union-attr]
 
 
+BASE = """
+    INSERT INTO eai.knowledge_bases
+           (tenant_id, id, alias, name, classification, embedding_model, dimensions, chunk_size,
+            chunk_overlap, vector_generation, vector_collection)
+    VALUES (:tenant, :base, CAST(:base AS text), 'Base', 1, :model, 8, 100, 0, :base, 'space_x')"""
+GENERATION = """
+    INSERT INTO eai.kb_generations
+           (tenant_id, id, base_id, state, embedding_model, dimensions, collection, average_length)
+    VALUES (:tenant, :base, :base, 'serving', :model, 8, 'space_x', 10)"""
+
+
 async def _use(run: Run, by: Subject, model: str) -> None:
     """A base of the tenant that holds vectors of `model`."""
-    base = uuid4()
-    await run(
-        by.tenant,
-        """
-        INSERT INTO eai.knowledge_bases
-               (tenant_id, id, alias, name, classification, embedding_model, dimensions, chunk_size,
-                chunk_overlap, vector_generation, vector_collection)
-        VALUES (:tenant, :base, :alias, 'Base', 1, :model, 8, 100, 0, :base, 'space_x')""",
-        tenant=by.tenant,
-        base=base,
-        alias=f"kb_{base}",
-        model=model,
-    )
-    await run(
-        by.tenant,
-        """
-        INSERT INTO eai.kb_generations
-               (tenant_id, id, base_id, state, embedding_model, dimensions, collection, average_length)
-        VALUES (:tenant, :base, :base, 'serving', :model, 8, 'space_x', 10)""",
-        tenant=by.tenant,
-        base=base,
-        model=model,
-    )
+    values = {"tenant": by.tenant, "base": uuid4(), "model": model}
+    for statement in (BASE, GENERATION):
+        await run(by.tenant, statement, **values)
 
 
 async def test_a_model_takes_over_what_it_leaves_open(registry: Registry, officer: Subject) -> None:
@@ -227,6 +221,21 @@ async def test_what_decides_vectors_stays_while_a_base_holds_any(
     with pytest.raises(ModelInUse) as refused:
         await registry.change_model(stranger, made.name, **change)
     assert refused.value.details == {"model": made.name}
+
+
+async def test_a_base_that_is_being_made_is_waited_for(registry: Registry, officer: Subject) -> None:
+    endpoint = await registry.endpoint()
+    made = await registry.model(officer, endpoint.name)
+    values = {"tenant": officer.tenant, "base": uuid4(), "model": made.name}
+    async with registry.database.transaction(officer.tenant) as session:
+        await ModelRows(session, officer.tenant).keep(made.name)
+        changing = asyncio.create_task(registry.change_model(officer, made.name, revision="2"))
+        done, _ = await asyncio.wait([changing], timeout=0.2)
+        assert not done
+        for statement in (BASE, GENERATION):
+            await session.execute(text(statement), values)
+    with pytest.raises(ModelInUse):
+        await changing
 
 
 async def test_the_rest_changes_while_a_base_holds_vectors(
