@@ -6,7 +6,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,6 +23,7 @@ from eai.platform.jobs import Pace
 from eai.platform.settings import (
     AuditSettings,
     DatabaseSettings,
+    EgressSettings,
     Environment,
     KeySettings,
     ModelSettings,
@@ -30,6 +31,7 @@ from eai.platform.settings import (
 )
 from eai.platform.worker import Worker
 from tests.engine import Engine
+from tests.provider.process import ProviderProcess, running_provider
 
 Json = dict[str, Any]
 
@@ -112,6 +114,29 @@ class Company:
         body = {"name": f"base {uuid4().hex[:8]}", "embedding_model": "local-hash-256", "acl": entries}
         return str((await self.admin.made("/v1/knowledge-bases", {**body, **fields}))["id"])
 
+    async def endpoint(self, **fields: Any) -> Json:
+        """A new provider endpoint that serves this tenant alone; nobody answers there."""
+        body = {
+            "name": f"e-{uuid4().hex[:12]}",
+            "kind": "openai",
+            "url": "https://models.example/v1",
+            "region": "eu",
+            "retention": "none",
+            "classification_ceiling": "secret",
+            "tenants": [self.id],
+        }
+        return await self._stack.operator.made("/v1/provider-endpoints", {**body, **fields})
+
+    async def answering(self, **fields: Any) -> str:
+        """The name of a new endpoint of this tenant at the test provider, which answers well unless told."""
+        provider = await self._stack.provider()
+        return str((await self.endpoint(url=provider.url, **fields))["name"])
+
+    async def model(self, endpoint: str, **fields: Any) -> str:
+        """The name of a new model on the endpoint of this name."""
+        body = {"name": f"m-{uuid4().hex[:12]}", "endpoint": endpoint, "capability": "rerank", **fields}
+        return str((await self.admin.made("/v1/models", body))["name"])
+
     async def document(self, base: str, content: str, **fields: Any) -> str:
         """The id of a new document that is ready to be found."""
         body = {"title": "A document", "content": content, **fields}
@@ -129,12 +154,19 @@ class Stack:
     engine: Engine
     operator: Caller
     callers: AsyncExitStack
+    providers: list[ProviderProcess] = field(default_factory=list)
 
     def caller(self, key: str | None, **headers: str) -> Caller:
         """A client with this key, closed with the stack."""
         made = Caller(self.url, key, **headers)
         self.callers.push_async_callback(made.aclose)
         return made
+
+    async def provider(self) -> ProviderProcess:
+        """The one provider of models that can be reached: a process of its own, from when it is needed."""
+        if not self.providers:
+            self.providers.append(await self.callers.enter_async_context(running_provider()))
+        return self.providers[0]
 
     async def company(self) -> Company:
         """A fresh tenant."""
@@ -151,7 +183,7 @@ def settings(database_url: str, home: Path, **parts: Any) -> Settings:
         keys=KeySettings(master_key=SecretStr(base64.b64encode(secrets.token_bytes(32)).decode())),
         audit=AuditSettings(anchor_path=home / "anchor.jsonl"),
         models=ModelSettings(rag_embedding_model="local-hash-256"),
-        **parts,
+        **{"egress": EgressSettings(allow=("127.0.0.1",)), **parts},
     )
 
 

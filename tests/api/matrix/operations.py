@@ -22,16 +22,21 @@ KINDS = {
     "group": "group",
     "groups": "group",
     "key": "key",
+    "quota": "quota",
+    "owner": "owner",
     "members": "principal",
     "principal_id": "principal",
     "principal": "principal",
     "readers": "reference",
     "name": "model",
     "embedding_model": "model",
+    "endpoint": "endpoint",
+    "scope": "switch",
     "policy": "policy",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,
     "tenant": "tenant",
+    "tenants": "tenant",
     "cursor": "cursor",
     # What a source calls its own things; it names nothing of ours.
     "external_id": None,
@@ -42,7 +47,7 @@ MADE_BY_NAME = {("set_policy", "policy")}
 """Where an unknown name is one to be made; that it reaches nobody else's is tested with the operation."""
 
 EVERYBODYS = {"model"}
-"""Kinds that belong to no tenant: there is no foreign one, only one that is missing."""
+"""Kinds whose refusal repeats the name that was asked for; foreign ones are tested with the registry."""
 
 
 class Place(NamedTuple):

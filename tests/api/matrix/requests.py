@@ -28,6 +28,8 @@ def _entries(ids: Things) -> list[Json]:
     return [{"principal": ids.reference, "permission": "manage", "effect": "allow"}]
 
 
+_SAID = [{"role": "user", "content": "Where is my parcel?"}]
+
 VALID: dict[str, Callable[[Things], Valid]] = {
     "create_knowledge_base": lambda ids: Valid(
         {"name": _name(), "embedding_model": "local-hash-256", "acl": _entries(ids)}
@@ -63,6 +65,38 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "delete_policy": lambda _: Valid(),
     "list_models": lambda _: Valid(),
     "get_model": lambda _: Valid(),
+    "create_model": lambda ids: Valid(
+        {"name": f"m-{uuid4().hex[:12]}", "endpoint": ids.provider, "capability": "rerank"}
+    ),
+    "update_model": lambda ids: Valid({"endpoint": ids.provider, "enabled": True}),
+    # Engaged, it would stop whatever else is tried in this tenant.
+    "set_model_kill_switch": lambda _: Valid({"engaged": False, "reason": "Nothing is wrong."}),
+    "get_kill_switch": lambda _: Valid(),
+    "set_kill_switch": lambda _: Valid({"engaged": False, "reason": "Nothing is wrong."}),
+    "create_provider_endpoint": lambda ids: Valid(
+        {
+            "name": f"e-{uuid4().hex[:12]}",
+            "kind": "openai",
+            "url": "https://models.example/v1",
+            "region": "eu",
+            "retention": "none",
+            "classification_ceiling": "secret",
+            "tenants": [ids.tenant],
+        }
+    ),
+    "list_provider_endpoints": lambda _: Valid(),
+    "get_provider_endpoint": lambda _: Valid(),
+    "update_provider_endpoint": lambda ids: Valid({"retention": "unknown", "tenants": [ids.tenant]}),
+    "delete_provider_endpoint": lambda _: Valid(),
+    "create_embeddings": lambda _: Valid({"model": "local-hash-256", "input": ["parcel"]}),
+    "rerank_documents": lambda ids: Valid(
+        {"model": ids.ranker, "query": "parcel", "documents": ["A parcel.", "A letter."]}
+    ),
+    "create_chat_completion": lambda ids: Valid({"model": ids.talker, "messages": _SAID}),
+    "create_openai_embeddings": lambda _: Valid({"model": "local-hash-256", "input": ["parcel"]}),
+    "create_openai_chat_completion": lambda ids: Valid({"model": ids.talker, "messages": _SAID}),
+    "list_openai_models": lambda _: Valid(),
+    "get_openai_model": lambda _: Valid(),
     "list_audit_events": lambda _: Valid(),
     "list_audit_checkpoints": lambda _: Valid(),
     "verify_audit": lambda _: Valid(),
@@ -86,14 +120,28 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "revoke_api_key": lambda _: Valid(),
     "rotate_api_key": lambda _: Valid({"grace_seconds": 60}),
     "get_me": lambda _: Valid(),
+    "list_quotas": lambda _: Valid(),
+    "get_quota": lambda _: Valid(),
+    "set_quota": lambda ids: Valid({"owner": f"group:{ids.group}", "metric": "tokens", "limit": 10**12}),
+    "delete_quota": lambda _: Valid(),
+    "get_usage": lambda _: Valid(query={"group_by": "model"}),
+    "record_usage": lambda _: Valid({"kind": "storage", "unit": "bytes", "quantity": 1}),
     "get_settings": lambda _: Valid(),
-    "update_settings": lambda _: Valid({"rate_limits": {"requests_per_minute": 100000}}),
+    "update_settings": lambda _: Valid(
+        {
+            "rate_limits": {"requests_per_minute": 100000},
+            "regions": None,
+            "retention_required_from": "confidential",
+            "dlp": {"email": "record"},
+        }
+    ),
 }
 
 
 def ids_of(things: Things) -> dict[str, str]:
     """What stands in a path, by the parameter's name."""
-    return {**{name: str(value) for name, value in vars(things).items()}, "name": "local-hash-256"}
+    named = {name: str(value) for name, value in vars(things).items()}
+    return {**named, "name": things.model, "scope": "tenant"}
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,11 @@ REFUSED_ELSEWHERE = {
     "update_principal": (422, "principal_unknown"),
     "set_group_members": (422, "principal_unknown"),
     "create_api_key": (422, "principal_unknown"),
+    "set_quota": (422, "owner_unknown"),
+    "create_model": (422, "invalid_input"),
+    "update_model": (422, "invalid_input"),
+    "create_provider_endpoint": (422, "invalid_input"),
+    "update_provider_endpoint": (422, "invalid_input"),
 }
 LISTED_BY = {"list_api_keys"}
 """An unknown id that only filters a list leaves the list empty."""
@@ -49,21 +54,25 @@ def asker(world: World, operation: Operation) -> Caller:
 
 
 def foreign(place: Place, their: Things) -> list[str]:
-    match place.kind:
-        case "base":
-            return [their.base, their.alias, their.base.upper(), their.base.replace("-", "")]
-        case "reference":
-            return [their.reference, f"group:{their.group}"]
-        case "model" | "tenant":
-            return []
-        case kind:
-            return [str(getattr(their, kind))]
+    ways = {
+        "base": [their.base, their.alias, their.base.upper(), their.base.replace("-", "")],
+        "reference": [their.reference, f"group:{their.group}"],
+        "owner": [f"group:{their.group}", f"knowledge_base:{their.base}"],
+        "switch": [f"model:{their.model}"],
+        # Operators may know of every endpoint and every tenant.
+        "endpoint": [their.provider] if place.part == "body" else [],
+        "tenant": [],
+        "model": [],
+    }
+    return ways[place.kind] if place.kind in ways else [str(getattr(their, place.kind))]
 
 
 def absent(place: Place) -> str:
     match place.kind:
         case "reference":
             return f"service:{missing()}"
+        case "owner":
+            return f"group:{missing()}"
         case "model":
             return "no-such-model"
         case _:

@@ -34,8 +34,19 @@ class Things:
     reference: str
     group: str
     key: str
+    quota: str
     tenant: str
     policy: str
+    provider: str
+    """The name of an endpoint that serves this tenant alone."""
+    model: str
+    """The name of a model on it."""
+    ranker: str
+    """The name of a model that puts documents in order when it is asked."""
+    talker: str
+    """The name of a model that answers when it is talked to."""
+    endpoint: str
+    """The id of an endpoint that no model is on."""
     hidden: "Things | None" = None
 
 
@@ -92,15 +103,24 @@ async def things_of(company: Company) -> Things:
     alias = (await company.admin.got(f"/v1/knowledge-bases/{base}"))["alias"]
     holder = await company.person("member", kind="service")
     key = await company.admin.made("/v1/api-keys", {"principal_id": holder.id, "name": "spare"})
+    group = await company.group(reader)
+    provider = await company.endpoint()
+    answering = await company.answering()
     shown_things = Things(
         base=base,
         alias=alias,
         principal=reader.id,
         reference=reader.reference,
-        group=(await company.group(reader)).removeprefix("group:"),
+        group=group.removeprefix("group:"),
         key=key["id"],
+        quota=await _quota(company, group),
         tenant=company.id,
         policy=await _policy(company),
+        provider=provider["name"],
+        model=await company.model(provider["name"]),
+        ranker=await company.model(answering, capability="rerank"),
+        talker=await company.model(answering, capability="chat"),
+        endpoint=(await company.endpoint())["id"],
         **shown,
     )
     return replace(shown_things, hidden=replace(shown_things, **hidden))
@@ -123,6 +143,14 @@ async def _policy(company: Company) -> str:
     answer = await company.admin.put(f"/v1/policies/{name}", json={"cedar": text})
     assert answer.status_code == 200, answer.text
     return name
+
+
+async def _quota(company: Company, owner: str) -> str:
+    """The id of a quota that binds nothing that is done here."""
+    body = {"owner": owner, "metric": "tokens", "limit": 10**12}
+    answer = await company.admin.put("/v1/finops/quotas", json=body)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["id"])
 
 
 async def world_of(stack: Stack, urls: DatabaseUrls) -> World:
