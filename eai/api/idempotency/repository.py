@@ -45,6 +45,10 @@ class Records:
         row = (await self._session.execute(_FIND, self._keys)).one_or_none()
         return Found(row.fingerprint, row.response, row.is_done, row.lease_s) if row else None
 
+    async def renew(self, claim: Claim) -> None:
+        """Begin the lease anew, unless another attempt has taken over."""
+        await self._change(_RENEW, claim, {"lease": LEASE})
+
     async def complete(self, claim: Claim, response: bytes, kept: timedelta) -> None:
         """Keep the answer, unless another attempt has taken over."""
         await self._change(_COMPLETE, claim, {"response": response, "kept": kept})
@@ -88,6 +92,10 @@ _FIND = text("""
       FROM eai.idempotency_records
      WHERE tenant_id = :tenant AND principal_id = :principal AND route = :route AND key = :key
        FOR UPDATE""")
+_RENEW = text("""
+    UPDATE eai.idempotency_records SET lease_until = now() + :lease
+     WHERE tenant_id = :tenant AND principal_id = :principal AND route = :route AND key = :key
+       AND attempt = :attempt AND response_until IS NULL""")
 _COMPLETE = text("""
     UPDATE eai.idempotency_records SET response = :response, response_until = now() + :kept
      WHERE tenant_id = :tenant AND principal_id = :principal AND route = :route AND key = :key

@@ -1,6 +1,8 @@
 """Runs a request at most once per key, and tells its answer again to whoever may still have it."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from eai.api.errors import IdempotencyAnswerErased, IdempotencyInProgress, IdempotencyKeyReused
-from eai.api.idempotency.records import Claim, Replay, Slot, fingerprint_of
+from eai.api.idempotency.records import LEASE, Claim, Replay, Slot, fingerprint_of
 from eai.api.idempotency.repository import Found, Records
 from eai.kernel.errors import EaiError, Unavailable
 from eai.platform.expiry import erase_expired
@@ -35,9 +37,12 @@ log = structlog.get_logger(__name__)
 class Idempotency:
     """Claims a key before a request runs and settles it after; each step is a transaction of its own."""
 
-    def __init__(self, database: "Database", keyring: "Keyring") -> None:
+    def __init__(
+        self, database: "Database", keyring: "Keyring", *, renewed_every_s: float = LEASE.total_seconds() / 3
+    ) -> None:
         self._database = database
         self._keyring = keyring
+        self._renewed_every_s = renewed_every_s
 
     async def once(
         self, request: Request, slot: Slot, mode: Replay, authorise: Authorise, run: Run
@@ -65,7 +70,8 @@ class Idempotency:
 
     async def _run(self, request: Request, claim: Claim, mode: Replay, run: Run) -> Response:
         try:
-            response = await run(request)
+            async with self._renewing(claim):
+                response = await run(request)
         except (EaiError, RequestValidationError) as error:
             status = getattr(error, "status", HTTPStatus.UNPROCESSABLE_ENTITY)
             await self._settle_failure(claim, is_known=status < HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -76,6 +82,25 @@ class Idempotency:
             raise
         await self._settle(claim, mode, response)
         return response
+
+    @asynccontextmanager
+    async def _renewing(self, claim: Claim) -> AsyncIterator[None]:
+        """Hold on to `claim` for as long as its request runs: a model may take longer than a lease."""
+        renewing = asyncio.create_task(self._renew(claim))
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.wait({renewing})
+
+    async def _renew(self, claim: Claim) -> None:
+        while True:
+            await asyncio.sleep(self._renewed_every_s)
+            try:
+                async with self._database.transaction(claim.slot.tenant) as session:
+                    await Records(session, claim.slot).renew(claim)
+            except Unavailable:
+                log.warning("idempotency.lease_not_renewed", route=claim.slot.route)
 
     async def _settle(self, claim: Claim, mode: Replay, response: Response) -> None:
         """A commit stands whatever becomes of its record, so a failure here is not the caller's."""

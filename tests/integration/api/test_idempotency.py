@@ -17,7 +17,7 @@ from eai.access.scopes import Scope
 from eai.access.subject import Subject
 from eai.api.dependencies import NewId, Transaction
 from eai.api.governed_route import GovernedRouter
-from eai.api.idempotency import Replay, replay
+from eai.api.idempotency import Idempotency, Replay, replay
 from eai.api.intake import accepts
 from eai.api.requirement import require
 from eai.kernel.errors import Conflict, Unavailable
@@ -122,6 +122,12 @@ def _key() -> dict[str, str]:
 async def _set(database: Database, tenant: TenantId, change: str) -> None:
     async with database.transaction(tenant) as session:
         await session.execute(text(f"UPDATE eai.idempotency_records SET {change}"))
+
+
+async def _lease_s(database: Database, tenant: TenantId) -> float:
+    left = text("SELECT EXTRACT(epoch FROM lease_until - now()) FROM eai.idempotency_records")
+    async with database.transaction(tenant) as session:
+        return float(await session.scalar(left) or 0)
 
 
 async def test_a_repetition_gets_the_same_answer_and_has_no_effect(plumbing: Plumbing, who: Subject) -> None:
@@ -236,6 +242,27 @@ async def test_a_lease_that_passed_is_taken_over_and_the_sleeper_keeps_nothing(
     assert other_body.status_code == 422
     assert {answer.json()["id"] for answer in (*answers, again)} == {shop.effects[0]}
     assert len(set(shop.effects)) == 1
+
+
+async def test_a_request_that_takes_long_keeps_its_lease(who: Subject, database: Database) -> None:
+    key, keyring = _key(), Keyring(MasterKey(b"m" * 32), database)
+    shop.effects.clear()
+    shop.may_finish.clear()
+    plumbing = Plumbing(router, database=database, keyring=keyring)
+    plumbing.app.state.idempotency = Idempotency(database, keyring, renewed_every_s=0.05)
+    async with plumbing.client(who) as client:
+        slow = asyncio.create_task(client.post("/v1/orders", json={"name": "a"}, headers=key))
+        await shop.begun.get()
+        await _set(database, who.tenant, "lease_until = now() + interval '1 second'")
+        async with asyncio.timeout(5):
+            while await _lease_s(database, who.tenant) < 50:
+                pass
+        meanwhile = await client.post("/v1/orders", json={"name": "a"}, headers=key)
+        shop.may_finish.set()
+        first = await slow
+    assert (meanwhile.status_code, first.status_code) == (409, 201)
+    assert meanwhile.json()["error"]["code"] == "idempotency_in_progress"
+    assert len(shop.effects) == 1
 
 
 async def test_a_secret_is_told_again_once_and_never_a_third_time(
