@@ -142,7 +142,7 @@ def applied_roles(provider_model: str, registered: Roles, accepted: Collection[s
     A pinned task that is not retrieval goes with both sides, and no role with either: a base built under it
     keeps its geometry. Pinning a retrieval task says no more than the role does, and changes nothing.
     """
-    own = {side: _own(registered.get(side, {}), accepted) for side in EmbeddingRole}
+    own = {side: _own(registered.get(side, {})) for side in EmbeddingRole}
     prefixes = _prefixes(provider_model)
     if prefixes:
         return {side: {**own[side], **prefixes[side]} for side in EmbeddingRole}
@@ -150,10 +150,9 @@ def applied_roles(provider_model: str, registered: Roles, accepted: Collection[s
     return {side: {**own[side], **_merged(task[side] for task in tasks)} for side in EmbeddingRole}
 
 
-def _own(registered: Mapping[str, str], accepted: Collection[str]) -> Mapping[str, str]:
-    """The registered parameters that are no role and are known where they go."""
-    sent = {TEXT_PREFIX, *accepted} - ROLE_PARAMETERS.keys()
-    return {name: text for name, text in registered.items() if name in sent}
+def _own(registered: Mapping[str, str]) -> Mapping[str, str]:
+    """Of what was registered, besides tasks: no other field of a request is ever taken from a model row."""
+    return {name: text for name, text in registered.items() if name == TEXT_PREFIX}
 
 
 def _prefixes(provider_model: str) -> Roles:

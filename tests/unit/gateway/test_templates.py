@@ -74,12 +74,11 @@ def test_a_model_that_is_told_in_its_text_always_is_and_gets_no_task() -> None:
     }
 
 
-def test_other_registered_parameters_go_along_where_they_are_known() -> None:
+def test_of_a_registration_only_the_side_of_a_search_goes_along() -> None:
     registered = {
         DOCUMENT: {"truncate": "END", "api_base": "http://elsewhere.example", "text_prefix": "passage: "}
     }
     assert applied_roles("cohere/embed-english-v3.0", registered, {"input_type", "truncate"})[DOCUMENT] == {
         "input_type": "search_document",
-        "truncate": "END",
         "text_prefix": "passage: ",
     }
