@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eai.gateway.ports import EmbeddingRole
-from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
+from eai.integrations.local_models import E5Embedder, HashEmbedder, SentenceEmbedder
 from eai.integrations.local_models.hashing import hash_vector
 
 semantic = pytest.mark.skipif(
@@ -116,3 +116,59 @@ async def test_sentence_vectors_are_of_unit_length(sentences: SentenceEmbedder) 
 async def test_no_sentences_load_nothing() -> None:
     embedded = await SentenceEmbedder().embed([], EmbeddingRole.DOCUMENT)
     assert embedded.vectors.shape == (0, 512)
+
+
+translating = pytest.mark.skipif(
+    not E5Embedder.is_available(), reason="the extra `semantic` is not installed, or the processor too old"
+)
+
+
+@pytest.fixture(scope="module")
+def e5() -> E5Embedder:
+    return E5Embedder()
+
+
+@translating
+async def test_e5_finds_an_answer_in_another_language(e5: E5Embedder) -> None:
+    passages = ["Le préavis est de trois mois.", "La cantine sert du poisson le vendredi."]
+    (question,) = (await e5.embed(["How long is the notice period?"], EmbeddingRole.QUERY)).vectors
+    answer, other = (await e5.embed(passages, EmbeddingRole.DOCUMENT)).vectors
+    assert question @ answer > question @ other
+
+
+@translating
+async def test_e5_tells_a_question_from_a_passage(e5: E5Embedder) -> None:
+    (asked,) = (await e5.embed(["notice period"], EmbeddingRole.QUERY)).vectors
+    (stored,) = (await e5.embed(["notice period"], EmbeddingRole.DOCUMENT)).vectors
+    assert asked @ stored < 0.99
+
+
+@translating
+async def test_e5_reads_whole_texts_in_order_and_counts_its_own_tokens(e5: E5Embedder) -> None:
+    texts = ["", "?!", "one two three", "one\0two three", "one", "six " * 520]
+    embedded = await e5.embed(texts, EmbeddingRole.DOCUMENT)
+    assert (embedded.vectors.shape, embedded.vectors.dtype) == ((6, 384), np.float32)
+    assert np.linalg.norm(embedded.vectors, axis=1) == pytest.approx(1, abs=1e-3)
+    assert embedded.vectors[2] == pytest.approx(embedded.vectors[3], abs=1e-6)
+    for row, text in enumerate(texts):
+        alone = await e5.embed([text], EmbeddingRole.DOCUMENT)
+        assert embedded.vectors[row] == pytest.approx(alone.vectors[0], abs=1e-6)
+    assert (await e5.embed(["one two three"], EmbeddingRole.QUERY)).tokens == 8
+
+
+@translating
+async def test_a_question_waits_for_a_few_passages_and_not_for_all(e5: E5Embedder) -> None:
+    passages = ["The notice period of an employee is three months."] * 40
+    ingestion = asyncio.create_task(e5.embed(passages, EmbeddingRole.DOCUMENT))
+    await asyncio.sleep(0)
+    await e5.embed(["How long is the notice period?"], EmbeddingRole.QUERY)
+    assert not ingestion.done()
+    ingestion.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ingestion
+
+
+@translating
+async def test_no_texts_load_no_e5() -> None:
+    embedded = await E5Embedder().embed([], EmbeddingRole.DOCUMENT)
+    assert (embedded.vectors.shape, embedded.tokens) == ((0, 384), 0)
