@@ -19,7 +19,7 @@ from eai.finops.quotas import Quotas
 from eai.finops.reservations import Reservations
 from eai.finops.usage import UsageLedger
 from eai.gateway.attempts import Attempts
-from eai.gateway.catalogue import LOCAL_HASH_256, LOCAL_USE_512, REMOTE_MODELS
+from eai.gateway.catalogue import LOCAL_E5_384, LOCAL_HASH_256, LOCAL_USE_512, REMOTE_MODELS
 from eai.gateway.choice import ModelChoice
 from eai.gateway.controls import Controls
 from eai.gateway.dispatch import Dispatch
@@ -44,10 +44,10 @@ from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.identity.principals import Principals
 from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
-from eai.integrations import qdrant
+from eai.integrations import litellm, qdrant
 from eai.integrations.anchor import FileAnchor
 from eai.integrations.cedar import CedarEngine
-from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
+from eai.integrations.local_models import E5Embedder, HashEmbedder, SentenceEmbedder
 from eai.integrations.opa import OpaPolicies
 from eai.integrations.openai_compatible import OpenAiCompatible
 from eai.kernel.clock import SystemClock
@@ -318,16 +318,18 @@ def _gateway(shared: _Shared, models: Models) -> Gateway:
 
 
 def _providers(outbound: Outbound) -> Mapping[EndpointKind, Provider]:
-    """Who speaks to which kind of endpoint; a LiteLLM proxy speaks OpenAI's language."""
+    """Who speaks to which kind of endpoint."""
     over_http = OpenAiCompatible(outbound)
-    return {EndpointKind.OPENAI: over_http, EndpointKind.LITELLM: over_http}
+    return {EndpointKind.OPENAI: over_http, EndpointKind.LITELLM: litellm.connect(outbound, over_http)}
 
 
 def _models() -> Models:
-    """The shipped models that can run here: the semantic one only where its extra is installed."""
+    """The shipped models that can run here: those of meaning only where their extra is installed."""
     shipped = {LOCAL_HASH_256.name: RegisteredModel(LOCAL_HASH_256, HashEmbedder())}
     if SentenceEmbedder.is_available():
         shipped[LOCAL_USE_512.name] = RegisteredModel(LOCAL_USE_512, SentenceEmbedder())
+    if E5Embedder.is_available():
+        shipped[LOCAL_E5_384.name] = RegisteredModel(LOCAL_E5_384, E5Embedder())
     return shipped
 
 

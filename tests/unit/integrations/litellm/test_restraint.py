@@ -16,9 +16,11 @@ from eai.gateway.errors import EgressDenied, ModelDisabled, ProviderResponseInva
 from eai.gateway.ports import ChatMessage, EmbeddingRole, ProviderCompletion, ProviderRanking, Target
 from eai.gateway.registry import Capability, Endpoint, EndpointKind, Retention
 from eai.gateway.templates import TEMPLATES
-from eai.integrations.litellm import InProcessLiteLLM
+from eai.integrations.litellm import InProcessLiteLLM, LiteLLM, connect
+from eai.integrations.openai_compatible import OpenAiCompatible
 from eai.platform.outbound import Outbound
 from tests.fakes.recorder import Answer, Recorder
+from tests.unit.integrations.litellm import answers
 from tests.unit.integrations.litellm.conftest import KEY, Aim
 from tests.unit.integrations.litellm.test_requests import (
     CASES,
@@ -108,6 +110,49 @@ async def test_a_provider_that_was_not_looked_at_is_not_called(
     with pytest.raises(ModelDisabled):
         await litellm.embed(aim(model), ["first"], DOCUMENT, None)
     assert recorder.connections == 0
+
+
+@pytest.mark.parametrize("name", ["mine", "cohere2", "openai-eu"])
+async def test_the_key_of_an_endpoint_goes_to_the_provider_it_is_named_after_only(
+    name: str, aim: Aim, outbound: Outbound
+) -> None:
+    model = aim("cohere/embed-english-v3.0").model
+    nowhere = Endpoint(uuid4(), name, EndpointKind.LITELLM, None, "eu", Retention(0), Classification.SECRET)
+    with pytest.raises(ModelDisabled):
+        await InProcessLiteLLM(outbound).embed(Target(model, nowhere, KEY, 5.0), ["a"], DOCUMENT, None)
+
+
+async def test_an_endpoint_without_a_url_leads_to_its_providers_public_address(aim: Aim) -> None:
+    asked = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        return ["127.0.0.1"]
+
+    model = aim("cohere/embed-english-v3.0").model
+    public = Endpoint(
+        uuid4(), "cohere-eu", EndpointKind.LITELLM, None, "eu", Retention(0), Classification.SECRET
+    )
+    outbound = Outbound([], resolve=resolve)
+    with pytest.raises(EgressDenied):
+        await InProcessLiteLLM(outbound).embed(Target(model, public, KEY, 5.0), ["a"], DOCUMENT, None)
+    await outbound.close()
+    assert asked == [("api.cohere.com", 443)]
+
+
+async def test_an_endpoint_with_a_url_is_a_proxy_and_one_without_the_library(
+    aim: Aim, recorder: Recorder, outbound: Outbound
+) -> None:
+    recorder.answer = lambda _: Answer(answers.openai_form("bge-m3"))
+    target = aim("bge-m3", path="/v1")
+    found = await connect(outbound, OpenAiCompatible(outbound)).embed(target, ["a", "b"], DOCUMENT, None)
+    assert (recorder.requests[0].json["model"], found.model) == ("bge-m3", "bge-m3")
+    without = Endpoint(
+        uuid4(), "cohere", EndpointKind.LITELLM, None, "eu", Retention(0), Classification.SECRET
+    )
+    not_installed = LiteLLM(OpenAiCompatible(outbound), None)
+    with pytest.raises(ModelDisabled):
+        await not_installed.embed(Target(target.model, without, KEY, 5.0), ["a"], DOCUMENT, None)
 
 
 async def test_where_no_address_may_be_reached_nothing_leaves(aim: Aim, recorder: Recorder) -> None:
