@@ -28,7 +28,13 @@ ReadFacts = Callable[[Mapping[str, Any], str], Facts]
 
 
 async def open_question(
-    rows: QueryRows, credential: str, reference: str, terms: Mapping[str, int], *, read: ReadFacts, admit: Admit
+    rows: QueryRows,
+    credential: str,
+    reference: str,
+    terms: Mapping[str, int],
+    *,
+    read: ReadFacts,
+    admit: Admit,
 ) -> Opening:
     """Raises Unauthenticated, what `admit` raises, NotFound and PermissionMissing, in this order."""
     opened = await rows.open(credential, reference, list(terms))

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, PlainValidator, StrictBool, WithJson
 from pydantic_core import PydanticCustomError
 
 from eai.access.classification import Classification
-from eai.gateway.schemas import Labels
+from eai.gateway.schemas import Labels, ModelName
 from eai.kernel.canonical import nfc
 from eai.knowledge.provenance import Position, Provenance
 from eai.tenants.schemas import Schema
@@ -111,7 +111,7 @@ class QueryRequest(Schema):
     top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K, strict=True)] = DEFAULT_TOP_K
     mode: Mode = Mode.HYBRID
     rerank: StrictBool = False
-    rerank_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    rerank_model: ModelName | None = None
     min_score: Annotated[float, Field(ge=0.0, le=1.0, strict=True)] | None = None
     filters: Filters = Filters()
     explain: StrictBool = False
