@@ -9,6 +9,8 @@ import numpy as np
 from eai.access.classification import Classification
 from eai.access.scopes import Role, scopes_of
 from eai.access.subject import PrincipalKind, Subject
+from eai.gateway.catalogue import LOCAL_HASH_256
+from eai.gateway.facts import Facts
 from eai.kernel.ids import (
     ApiKeyId,
     BaseId,
@@ -58,7 +60,7 @@ def question(*, rights_keys: tuple[str, ...] | None = ("g:1",), **request: Any) 
     base = SearchedBase(
         BaseId(UUID(int=4)), Classification.INTERNAL, "model", SpaceId("space", 3), GenerationId(UUID(int=5))
     )
-    opening = Opening(SUBJECT, base, SearchFilter("g", rights_keys), NO_WEIGHTS)
+    opening = Opening(SUBJECT, base, SearchFilter("g", rights_keys), NO_WEIGHTS, Facts(LOCAL_HASH_256))
     return Question.of(QueryRequest.model_validate({"query": "refund", **request}), opening)
 
 

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from eai.knowledge.ports import SearchHits
 from eai.retrieval.reach import reaches
-from eai.retrieval.values import Readable
+from eai.retrieval.values import Found, Readable
 from tests.unit.retrieval.passages import question
 
 
@@ -11,8 +12,8 @@ def readable(
     *, rights_keys: tuple[str, ...] | None = ("g:1",), looked_at: int = 0, is_cut: bool = False
 ) -> Readable:
     """A short answer."""
-    asked = question(rights_keys=rights_keys)
-    return Readable(asked, (), readable=looked_at, is_cut=is_cut, has_more=True, is_torn=False)
+    found = Found(question(rights_keys=rights_keys), SearchHits())
+    return Readable(found, (), readable=looked_at, is_cut=is_cut, has_more=True, is_torn=False)
 
 
 @pytest.mark.parametrize("top_k", [1, 5, 100])
