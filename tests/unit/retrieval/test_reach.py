@@ -31,7 +31,8 @@ def test_the_last_pass_checks_everything_that_two_legs_can_fetch() -> None:
 def test_passes_end() -> None:
     asked = question()
     assert len(asked.passes) == 3
-    assert not replace(readable(), question=asked.further().further()).wants_further
+    last = Found(asked.further().further(), SearchHits())
+    assert not replace(readable(), found=last).wants_further
 
 
 @pytest.mark.parametrize("narrow", [{"filters": {"metadata": {"a": 1}}}, {"rights_keys": None}])
