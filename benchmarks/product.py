@@ -79,6 +79,7 @@ def environ(home: Path, postgres: Postgres, model: str) -> dict[str, str]:
         "EAI_MASTER_KEY": kept.read_text(),
         "EAI_AUDIT_ANCHOR_PATH": str(home / "anchor.jsonl"),
         "EAI_RAG_EMBEDDING_MODEL": model,
+        "EAI_EGRESS_ALLOW": "127.0.0.1",
     }
 
 
@@ -114,10 +115,10 @@ async def running_python(
         await process.wait()
 
 
-async def until_answered(url: str) -> float:
+async def until_answered(url: str, within_s: float = _READY_S) -> float:
     """When `url` first answered 200. Asked every 5 ms."""
     last = "nobody listens"
-    deadline = time.perf_counter() + _READY_S
+    deadline = time.perf_counter() + within_s
     async with httpx2.AsyncClient(trust_env=False) as client:
         while time.perf_counter() < deadline:
             with suppress(httpx2.TransportError):
@@ -126,7 +127,7 @@ async def until_answered(url: str) -> float:
                     return time.perf_counter()
                 last = answer.text
             await asyncio.sleep(0.005)
-    raise TimeoutError(f"{url} did not become ready in {_READY_S:.0f} s: {last}")
+    raise TimeoutError(f"{url} did not become ready in {within_s:.0f} s: {last}")
 
 
 def free_port() -> int:

@@ -1,0 +1,260 @@
+"""What a call of a model costs through the gateway, beside no gateway and beside LiteLLM's own proxy.
+
+`python -m benchmarks.gateway_overhead [--litellm COMMAND] [--write]`. One client asks the same loopback
+provider directly, through `eai serve` and through the proxy, in turns; then batches as ingestion sends them.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import batch_embedding
+from benchmarks.batch_embedding import BATCHES, RAW, THROUGH, Sides
+from benchmarks.cpu import cpu_s, tree
+from benchmarks.litellm_proxy import Proxy, running_litellm
+from benchmarks.load import Answers, Load, raw_request, require, send
+from benchmarks.loopback_provider import DIMENSIONS, MODEL, Loopback, running_loopback
+from benchmarks.product import Product, made, running_product
+from benchmarks.prose import Prose
+from benchmarks.report import machine, publish, table, wanted
+from benchmarks.rounds import middle, note, options, quantile, turns
+from benchmarks.stage import temporary_home
+
+DIRECT, OURS, LITELLM = "direct", "gateway", "LiteLLM's proxy"
+CALLERS = 16
+P50_MS, SHARE = 3.0, 0.95
+AT_ONCE, LATER = "at-once", "later"
+_TEXTS = 200
+_WARM_UP = 50
+
+Pids = Callable[[], list[int]]
+
+
+@dataclass
+class Way:
+    """One way to the provider; `processes` are looked up before each crowd. The rest is by round."""
+
+    port: int
+    requests: list[str]
+    processes: Mapping[str, Pids]
+    p50: list[float] = field(default_factory=list)
+    p99: list[float] = field(default_factory=list)
+    per_second: list[float] = field(default_factory=list)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+
+
+Ways = dict[str, Way]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Everything measured; `litellm` is the proxy's version, None where it was not measured."""
+
+    ways: Ways
+    batches: dict[str, Sides]
+    litellm: str | None
+
+
+async def measured(arguments: argparse.Namespace) -> Found:
+    """All ways, and then the batches."""
+    async with AsyncExitStack() as stack:
+        home = stack.enter_context(temporary_home())
+        product = await stack.enter_async_context(running_product(home))
+        provider = await stack.enter_async_context(running_loopback(home))
+        slow = await stack.enter_async_context(running_loopback(home, wait_ms=arguments.wait_ms))
+        providers = {AT_ONCE: provider, LATER: slow}
+        await _register(product, providers)
+        proxy = await stack.enter_async_context(running_litellm(arguments.litellm, home, provider.url))
+        note("product and provider are up" + (", and LiteLLM's proxy" if proxy else ""))
+        ways = _ways(product, provider, proxy)
+        await _alternate(ways, arguments)
+        batches = await batch_embedding.measured(
+            product,
+            providers,
+            documents=arguments.documents,
+            local_documents=arguments.local_documents,
+            clients=arguments.clients,
+            rounds=arguments.rounds,
+        )
+    return Found(ways, batches, proxy.version if proxy else None)
+
+
+async def _register(product: Product, providers: Mapping[str, Loopback]) -> None:
+    """Approve each provider, and register one model on it under the same name."""
+    async with product.client(product.operator_key) as operator, product.client(product.admin_key) as admin:
+        for name, provider in providers.items():
+            endpoint = {"name": name, "kind": "openai", "url": provider.url, "region": "eu"}
+            bounds = {"retention": "none", "classification_ceiling": "secret"}
+            await made(operator, "/v1/provider-endpoints", endpoint | bounds)
+            model = {"name": name, "endpoint": name, "provider_model": MODEL, "dimensions": [DIMENSIONS]}
+            await made(admin, "/v1/models", {"capability": "embeddings", **model})
+
+
+def _ways(product: Product, provider: Loopback, proxy: Proxy | None) -> Ways:
+    texts = Prose().passages(_TEXTS)
+
+    def requests(path: str, model: str, key: str) -> list[str]:
+        headers = {"Authorization": f"Bearer {key}"}
+        return [raw_request("POST", path, headers, {"model": model, "input": [text]}) for text in texts]
+
+    answering: dict[str, Pids] = {"provider": lambda: [provider.pid]}
+    ways = {
+        DIRECT: Way(provider.port, requests("/v1/embeddings", MODEL, "none"), answering),
+        OURS: Way(
+            product.port,
+            requests("/v1/gateway/embeddings", AT_ONCE, product.admin_key),
+            {
+                "gateway": lambda: [product.api_pid],
+                "PostgreSQL": lambda: tree(product.postgres.pid),
+                **answering,
+            },
+        ),
+    }
+    if proxy is not None:
+        processes = {"gateway": lambda: tree(proxy.pid), **answering}
+        ways[LITELLM] = Way(proxy.port, requests("/v1/embeddings", MODEL, proxy.key), processes)
+    return ways
+
+
+async def _alternate(ways: Ways, arguments: argparse.Namespace) -> None:
+    for way in ways.values():
+        require(await send(Load(way.port, way.requests[:_WARM_UP])), 200)
+        require(await send(Load(way.port, way.requests, CALLERS, seconds=0.5)), 200)
+    for number, order in turns(list(ways), arguments.rounds):
+        for name in order:
+            await _alone(ways[name], arguments.requests)
+        for name in order:
+            await _crowd(ways[name], arguments.seconds)
+        alone = ", ".join(f"{name} {way.p50[-1]:.2f} ms" for name, way in ways.items())
+        crowd = ", ".join(f"{name} {way.per_second[-1]:.0f}/s" for name, way in ways.items())
+        note(f"round {number + 1}: {alone}; {crowd}")
+
+
+async def _alone(way: Way, count: int) -> None:
+    requests = [way.requests[turn % len(way.requests)] for turn in range(count)]
+    answers = require(await send(Load(way.port, requests)), 200)
+    way.p50.append(quantile(answers.ms, 0.5))
+    way.p99.append(quantile(answers.ms, 0.99))
+
+
+async def _crowd(way: Way, seconds: float) -> None:
+    watched = {part: pids() for part, pids in way.processes.items()}
+    before = {part: cpu_s(pids) for part, pids in watched.items()}
+    answers: Answers = require(await send(Load(way.port, way.requests, CALLERS, seconds=seconds)), 200)
+    way.per_second.append(answers.per_second)
+    for part, pids in watched.items():
+        used = 1000 * (cpu_s(pids) - before[part]) / len(answers.ms)
+        way.cpu.setdefault(part, []).append(used)
+
+
+def report(found: Found, arguments: argparse.Namespace) -> str:
+    """The section of docs/benchmarks.md."""
+    ways = found.ways
+    peer = f"is version {found.litellm}" if found.litellm else "was not installed, and is not measured"
+    return "\n\n".join(
+        [
+            "## What the gateway costs",
+            f"`python -m benchmarks.gateway_overhead --write`, {machine()}",
+            _EXPLAINED.strip().format(dimensions=DIMENSIONS),
+            f"LiteLLM's proxy {peer}. One caller, {arguments.requests} calls a round.",
+            table(_ALONE, [_alone_row(name, ways) for name in ways]),
+            table(["one caller, p50", "found", "wanted"], _wanted_rows(ways)),
+            f"{CALLERS} callers, {arguments.seconds:g} s a round. CPU is a process's time for a call.",
+            table(_CROWD, [_crowd_row(name, way) for name, way in ways.items()]),
+            _BATCHES.strip().format(clients=arguments.clients, batches=BATCHES, wait=arguments.wait_ms),
+            table(_RATES, [_rate_row(name, sides, arguments) for name, sides in found.batches.items()]),
+        ]
+    )
+
+
+def _added(ways: Ways, name: str, what: str) -> float:
+    """What a way adds in a typical round."""
+    values, floor = (getattr(ways[way], what) for way in (name, DIRECT))
+    return middle([one - other for one, other in zip(values, floor, strict=True)])
+
+
+def _alone_row(name: str, ways: Ways) -> list[str]:
+    cells = [name]
+    for what in ("p50", "p99"):
+        added = "" if name == DIRECT else f"{_added(ways, name, what):+.2f}"
+        cells += [f"{middle(getattr(ways[name], what)):.2f}", added]
+    return cells
+
+
+def _wanted_rows(ways: Ways) -> list[list[str]]:
+    ours = _added(ways, OURS, "p50")
+    rows = [["added", f"{ours:+.2f} ms", wanted(f"≤ +{P50_MS:g} ms", holds=ours <= P50_MS)]]
+    if LITELLM in ways:
+        theirs = _added(ways, LITELLM, "p50")
+        below = wanted(f"less than LiteLLM's {theirs:+.2f} ms", holds=ours < theirs)
+        rows.append(["beside LiteLLM's proxy", f"{ours:+.2f} ms", below])
+    return rows
+
+
+def _crowd_row(name: str, way: Way) -> list[str]:
+    cpu = [f"{middle(way.cpu[part]):.2f}" if part in way.cpu else "" for part in _PARTS]
+    return [name, f"{middle(way.per_second):.0f}", *cpu]
+
+
+def _rate_row(name: str, sides: Sides, arguments: argparse.Namespace) -> list[str]:
+    raw, through = sides[RAW], sides[THROUGH]
+    ratios = [one / other for one, other in zip(through.per_second, raw.per_second, strict=True)]
+    said = {AT_ONCE: "the provider, at once", LATER: f"the provider, after {arguments.wait_ms:g} ms"}
+    return [
+        said.get(name, f"`{name}`"),
+        *(f"{middle(side.per_second):.0f}" for side in (raw, through)),
+        f"{middle(ratios):.3f}",
+        f"{min(ratios):.3f}",
+        wanted(f"≥ {SHARE:g}", holds=middle(ratios) >= SHARE),
+        *(f"{middle(side.cpu_ms):.1f}" for side in (raw, through)),
+    ]
+
+
+_PARTS = ("gateway", "PostgreSQL", "provider")
+_ALONE = ["way", "p50, ms", "added", "p99, ms", "added"]
+_CROWD = ["way", "calls/s", "CPU of the way itself, ms", "of PostgreSQL, ms", "of the provider, ms"]
+_RATES = [
+    *("model", "raw passages/s", "through the gateway", "ratio", "worst round", "wanted"),
+    *("CPU of a raw batch, ms", "through the gateway, ms"),
+]
+
+_EXPLAINED = """
+One passage of 800 characters to be embedded in {dimensions:,} numbers by a provider on loopback that computes
+nothing. `direct`: the client asks it. `gateway`: `POST /v1/gateway/embeddings` of `eai serve`, with the
+credential, every control, the intent committed before the call, and its settlement, usage and audit event on
+disk before the answer leaves. `LiteLLM's proxy`: `POST /v1/embeddings` with a master key, one worker and no
+database, so it keeps no record and no budget. The same client process each time, with connections that stay
+open, on the same cores. Medians of rounds that alternate.
+"""
+
+_BATCHES = """
+Batches as ingestion sends them: {clients} documents at a time, each of {batches} batches of 64 passages of
+800 characters. `raw` is the same model asked without the gateway: the gateway's own client, or the local
+model, in one process. A provider that answers at once shows what all of it costs; no real one embeds 64
+passages in no time, so the second row gives it {wait:g} ms a batch, as many batches at once as come.
+`local-hash-256`, a stand-in without meaning that takes a tenth of a millisecond a passage, is left out.
+"""
+
+
+def main(given: Sequence[str]) -> int:
+    parser = options(__doc__)
+    beside = Path(sys.executable).with_name("litellm")
+    parser.add_argument("--litellm", type=Path, default=beside, help="command of litellm[proxy]")
+    parser.add_argument("--requests", type=int, default=1000, help="of one caller, each round and way")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of sixteen callers, each round and way")
+    parser.add_argument("--documents", type=int, default=40, help="of a round with a provider")
+    parser.add_argument("--local-documents", type=int, default=8, help="the same with local-use-512, or 0")
+    parser.add_argument("--clients", type=int, default=4, help="documents at a time")
+    parser.add_argument("--wait-ms", type=float, default=50.0, help="of a batch at the slower provider")
+    arguments = parser.parse_args(given)
+    found = asyncio.run(measured(arguments))
+    publish("gateway-overhead", report(found, arguments), write=arguments.write)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
