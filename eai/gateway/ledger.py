@@ -99,10 +99,20 @@ class Ledger:
             usage=usage_of(intent, call, bound),
         )
         sealed = None if model.is_local else await self._audit.seal(intended(intent, bound.tokens))
+        reserving = asyncio.create_task(self._reserve(wanted, sealed))
         try:
-            return await self._reserve(wanted, sealed)
+            return await asyncio.shield(reserving)
         except EaiError as error:
             await self.refuse(intent, error)
+            raise
+        except asyncio.CancelledError as left:
+            # The statement may have committed all the same, and nobody is left to use what it holds.
+            await asyncio.wait({reserving})
+            if reserving.exception() is None:
+                unused = Open(intent, call, reserving.result(), bound)
+                await asyncio.shield(
+                    self._audit.flush(ended(intent, call, unused.failure(left), unused.held))
+                )
             raise
 
     async def _reserve(self, bound: Bound, sealed: SealedEntry | None) -> Reservation:

@@ -7,9 +7,11 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
+import psycopg
 import pytest
 
 from eai.api.event_stream import MOST_PER_TENANT
+from tests.conftest import DatabaseUrls
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
 from tests.stack import Company, Json, Stack
@@ -175,6 +177,61 @@ async def test_a_client_that_leaves_before_anything_was_said_is_charged_at_the_b
     await asyncio.wait({request})
     await until(lambda: left(provider), within_s=1)
     assert await charged(company) > 2000
+
+
+async def test_a_client_that_leaves_before_its_call_is_admitted_is_charged_nothing(
+    company: Company, provider: ProviderProcess, body: Json, stack_urls: DatabaseUrls
+) -> None:
+    async with await psycopg.AsyncConnection.connect(stack_urls.admin) as switch:
+        # Whoever flips a kill switch holds this lock, and reservations wait for it.
+        await switch.execute("SELECT pg_advisory_xact_lock(eai.kill_switch_lock(%s))", [company.id])
+        request = asyncio.create_task(company.admin.post(CHAT, json=body))
+        await until(lambda: _is_waiting(switch))
+        request.cancel()
+        await asyncio.wait({request})
+    async with await psycopg.AsyncConnection.connect(stack_urls.admin) as reader:
+        held = "SELECT count(*) FROM eai.model_reservations WHERE tenant_id = %s AND state = 'held'"
+        await until(lambda: _is_none(reader, held, company.id))
+    assert await provider.received() == (0, 0)
+    assert (await company.admin.got("/v1/finops/usage", group_by="model"))["data"] == []
+
+
+async def test_a_client_that_leaves_while_a_whole_answer_is_put_on_record_is_charged_once(
+    company: Company, provider: ProviderProcess, body: Json, stack_urls: DatabaseUrls
+) -> None:
+    await provider.say(Step(pace_s=0.1))
+    async with (
+        await psycopg.AsyncConnection.connect(stack_urls.admin) as holder,
+        company.admin.stream("POST", CHAT, json=body) as answer,
+    ):
+        lines = answer.aiter_lines()
+        await anext(lines)
+        # Nothing can be added to the tenant's chain until the client has left.
+        await holder.execute("SELECT FROM eai.audit_heads WHERE tenant_id = %s FOR UPDATE", [company.id])
+        while "word4" not in await anext(lines):
+            pass
+        await until(lambda: _has_answered(provider))
+    async with await psycopg.AsyncConnection.connect(stack_urls.admin) as reader:
+        held = "SELECT count(*) FROM eai.model_reservations WHERE tenant_id = %s AND state <> 'settled'"
+        await until(lambda: _is_none(reader, held, company.id))
+    (result,) = await results(company)
+    (usage,) = (await company.admin.got("/v1/finops/usage", group_by="model"))["data"]
+    assert (usage["events"], usage["tokens"]) == (1, result["facts"]["tokens"])
+
+
+async def _has_answered(provider: ProviderProcess) -> bool:
+    return [request.ended for request in await provider.requests()] == ["answered"]
+
+
+async def _is_waiting(connection: psycopg.AsyncConnection[Any]) -> bool:
+    waiting = await connection.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+    return await waiting.fetchone() is not None
+
+
+async def _is_none(connection: psycopg.AsyncConnection[Any], query: str, tenant: str) -> bool:
+    row = await (await connection.execute(query, [tenant])).fetchone()
+    assert row is not None
+    return int(row[0]) == 0
 
 
 async def test_a_tenant_opens_only_so_many_streams_and_may_again_when_they_end(
