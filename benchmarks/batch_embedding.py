@@ -11,6 +11,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+import numpy as np
+
 from benchmarks.loopback_provider import DIMENSIONS, MODEL, Loopback
 from benchmarks.product import Product
 from benchmarks.prose import Prose
@@ -158,7 +160,9 @@ def _raw_provider(ways: OpenAiCompatible, url: str) -> Embed:
     target = Target(model, endpoint, None, 60.0)
 
     async def embed(passages: Sequence[str]) -> object:
-        return await ways.embed(target, passages, EmbeddingRole.DOCUMENT, None)
+        answer = await ways.embed(target, passages, EmbeddingRole.DOCUMENT, None)
+        # What is to be written to a store, as a local model gives it.
+        return np.asarray([vector for _, vector in answer.items], dtype=np.float32)
 
     return embed
 

@@ -233,9 +233,10 @@ open, on the same cores. Medians of rounds that alternate.
 
 _BATCHES = """
 Batches as ingestion sends them: {clients} documents at a time, each of {batches} batches of 64 passages of
-800 characters. `raw` is the same model asked without the gateway: the gateway's own client, or the local
-model, in one process. A provider that answers at once shows what all of it costs; no real one embeds 64
-passages in no time, so the second row gives it {wait:g} ms a batch, as many batches at once as come.
+800 characters. `raw` is the same model asked without the gateway, in the same process: the gateway's own
+client, or the local model, up to one array of numbers. A provider that answers at once shows what all of it
+costs; no real one embeds 64 passages in no time, so the second row gives it {wait:g} ms a batch, as many
+batches at once as come.
 `local-hash-256`, a stand-in without meaning that takes a tenth of a millisecond a passage, is left out.
 """
 
