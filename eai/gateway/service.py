@@ -8,6 +8,7 @@ calls need no intent in the chain beforehand: their event follows with the measu
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from uuid import uuid4
 
 import numpy as np
@@ -212,9 +213,15 @@ class Gateway:
             raise
 
     def _unless_stopped(self, intent: Intent) -> Before:
-        """What is awaited before each attempt: a switch that was flipped meanwhile stops the next one."""
+        """What is awaited before each attempt: a switch that was flipped meanwhile stops the next one.
+
+        The first comes right after the reservation, whose own statement has just read the switches.
+        """
+        attempts = count()
 
         async def before() -> None:
+            if next(attempts) == 0:
+                return
             now = await self.facts(intent.tenant, intent.name)
             if now.engaged:
                 raise KillSwitchEngaged(scope=now.engaged[0])
