@@ -2,7 +2,8 @@
 
 It reads PostgreSQL as superuser and the index through its port, and repeats the product's rules in its
 own words (design.md §8): I2 no stale version served, I3 no orphan point and no missing point, I5 every
-document in a final state, I7 the audit dense, verifying, and with one event per change.
+document in a final state, I7 the audit dense, verifying, with one event per change, and every call of a
+model that was announced closed exactly once, I8 nothing held of a quota but what calls hold.
 """
 
 import asyncio
@@ -58,7 +59,14 @@ class Judge:
             "AND deleting_since IS NOT NULL",
             tenant,
         )
-        return [f"job {job}" for job in jobs] + [f"deleting {row['id']}" for row in going]
+        calls = await self._rows(
+            "SELECT id FROM eai.model_reservations WHERE tenant_id = %(t)s AND state = 'held'", tenant
+        )
+        return [
+            *(f"job {job}" for job in jobs),
+            *(f"deleting {row['id']}" for row in going),
+            *(f"call {row['id']} is held" for row in calls),
+        ]
 
     async def broken(self, tenant: UUID) -> list[str]:
         """Every way in which the tenant's rows, index and audit contradict what was promised."""
@@ -68,6 +76,7 @@ class Judge:
             *await self._statistics(tenant),
             *await self._chain(tenant),
             *await self._events(tenant),
+            *await self._calls(tenant),
         ]
 
     async def _states(self, tenant: UUID) -> list[str]:
@@ -143,6 +152,22 @@ class Judge:
             if done[action, id_] != told[action, id_]
         ]
 
+    async def _calls(self, tenant: UUID) -> list[str]:
+        return [
+            *(
+                f"I7 the call that entry {row['seq']} announced was closed {row['ends']} times"
+                for row in await self._rows(_ANNOUNCED + _NOT_CLOSED_ONCE, tenant)
+            ),
+            *(
+                f"I7 entry {row['seq']} closes a call that nobody announced"
+                for row in await self._rows(_ANNOUNCED + _CLOSED_UNANNOUNCED, tenant)
+            ),
+            *(
+                f"I8 of quota {row['quota_id']} {row['reserved']} is reserved, and calls hold {row['held']}"
+                for row in await self._rows(_HELD, tenant)
+            ),
+        ]
+
     async def _rows(self, statement: LiteralString, tenant: UUID, **more: object) -> list[Row]:
         async with await psycopg.AsyncConnection.connect(self.admin_url, autocommit=True) as connection:
             cursor = connection.cursor(row_factory=dict_row)
@@ -209,3 +234,30 @@ _CHANGES = """
      UNION ALL
     SELECT 'knowledge_base.create', b.id FROM eai.knowledge_bases b WHERE b.tenant_id = %(t)s"""
 _TOLD = {"knowledge.document.deleted", "knowledge_base.delete", "knowledge_base.deleted"}
+# Calls without a bound were made inside the process, and are told of once they are over.
+_ANNOUNCED = """
+    WITH told AS (
+         SELECT seq, action, decision, convert_from(body, 'UTF8')::jsonb -> 'facts' AS facts
+           FROM eai.audit_events
+          WHERE tenant_id = %(t)s AND action IN ('model.invoke', 'model.result', 'model.unknown')),
+    announced AS (
+         SELECT seq FROM told WHERE action = 'model.invoke' AND decision = 'allow' AND facts ? 'bound'),
+    closed AS (
+         SELECT seq, (facts ->> 'intent')::bigint AS intent FROM told WHERE action <> 'model.invoke')"""
+_NOT_CLOSED_ONCE = """
+    SELECT a.seq, count(c.seq) AS ends FROM announced a LEFT JOIN closed c ON c.intent = a.seq
+     GROUP BY a.seq HAVING count(c.seq) <> 1"""
+# Local models need no intent, though a quota may bind them: their reservations run out without one.
+_CLOSED_UNANNOUNCED = """
+    SELECT seq FROM closed
+     WHERE intent IS NOT NULL AND intent NOT IN (SELECT seq FROM announced)"""
+_HELD = """
+    SELECT u.quota_id, u.reserved, COALESCE(h.amount, 0) AS held
+      FROM eai.quota_usage u
+      LEFT JOIN (SELECT q.quota, q.period_start, sum(q.amount) AS amount
+                   FROM eai.model_reservations r
+                  CROSS JOIN LATERAL jsonb_to_recordset(r.quotas)
+                        AS q (quota uuid, period_start timestamptz, amount bigint)
+                  WHERE r.tenant_id = %(t)s AND r.state = 'held' GROUP BY 1, 2) h
+        ON h.quota = u.quota_id AND h.period_start = u.period_start
+     WHERE u.tenant_id = %(t)s AND u.reserved <> COALESCE(h.amount, 0)"""
