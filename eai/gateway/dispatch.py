@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
-from eai.gateway.attempts import Attempts
+import structlog
+
+from eai.gateway.attempts import Attempts, ProviderFailure
 from eai.gateway.ports import (
     ChatMessage,
     EmbeddingRole,
@@ -15,6 +17,9 @@ from eai.gateway.ports import (
 )
 from eai.gateway.provider_keys import ProviderKeys
 from eai.gateway.registry import Endpoint, EndpointKind, Model
+from eai.platform.keys import SealBroken
+
+_log = structlog.get_logger(__name__)
 
 Before = Callable[[], Awaitable[None]]
 
@@ -86,4 +91,10 @@ class Dispatch:
         return self._providers[model.endpoint.kind], model.endpoint
 
     def _target(self, model: Model, endpoint: Endpoint, deadline_s: float) -> Target:
-        return Target(model, endpoint, self._keys.open(endpoint.id, endpoint.sealed_key), deadline_s)
+        try:
+            key = self._keys.open(endpoint.id, endpoint.sealed_key)
+        except SealBroken:
+            # Sealed under another master key, or altered: nothing is sent until an operator sets it anew.
+            _log.error("provider_key.broken", endpoint=endpoint.name)
+            raise ProviderFailure(is_retryable=False, was_sent=False) from None
+        return Target(model, endpoint, key, deadline_s)
