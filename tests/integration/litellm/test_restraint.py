@@ -20,16 +20,18 @@ from eai.integrations.litellm import InProcessLiteLLM, LiteLLM, connect
 from eai.integrations.openai_compatible import OpenAiCompatible
 from eai.platform.outbound import Outbound
 from tests.fakes.recorder import Answer, Recorder
-from tests.unit.integrations.litellm import answers
-from tests.unit.integrations.litellm.conftest import KEY, Aim
-from tests.unit.integrations.litellm.test_requests import (
+from tests.integration.litellm import answers
+from tests.integration.litellm.conftest import KEY, Aim
+from tests.integration.litellm.test_requests import (
     CASES,
     Case,
     pytestmark,  # noqa: F401
 )
+from tests.provider.process import running_provider
+from tests.provider.steps import Step
 
 DOCUMENT = EmbeddingRole.DOCUMENT
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 CANARY = "canary-of-the-environment"
 VARIABLES = [
     "OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AZURE_API_KEY",
@@ -295,3 +297,18 @@ async def test_a_streamed_answer_arrives_in_its_pieces(
     assert [delta.finish_reason for delta in found if delta.finish_reason] == ["stop"]
     assert [(d.read_tokens, d.written_tokens) for d in found if d.read_tokens is not None] == [(8, 3)]
     assert recorder.requests[0].json["stream_options"] == {"include_usage": True}
+
+
+async def test_whoever_leaves_a_stream_closes_the_connection(aim: Aim, litellm: InProcessLiteLLM) -> None:
+    async with running_provider() as provider:
+        await provider.say(Step(pace_s=0.1))
+        model = aim("openai/chatting", capability=Capability.CHAT).model
+        there = Endpoint(
+            uuid4(), "openai", EndpointKind.LITELLM, provider.url, "eu", Retention(0), Classification.SECRET
+        )
+        pieces = litellm.stream_chat(Target(model, there, KEY, 10.0), ASKED, {"max_tokens": 200})
+        first = await anext(pieces)
+        await pieces.aclose()
+        ended, sent = await provider.ending(within_s=1.0)
+    assert first.content or first.finish_reason is None
+    assert (ended, sent < 20) == ("client_left", True)

@@ -11,8 +11,8 @@ from eai.gateway.ports import EmbeddingRole, ProviderEmbeddings
 from eai.gateway.templates import TEMPLATES
 from eai.integrations.litellm import InProcessLiteLLM
 from tests.fakes.recorder import Answer, Recorder
-from tests.unit.integrations.litellm import answers
-from tests.unit.integrations.litellm.conftest import KEY, VECTORS, Aim
+from tests.integration.litellm import answers
+from tests.integration.litellm.conftest import KEY, VECTORS, Aim
 
 pytestmark = [
     pytest.mark.xdist_group("litellm"),
