@@ -1,0 +1,137 @@
+"""Adapters become services, the lower before the higher."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from eai.audit.details import Details
+from eai.audit.failures import FailureCounter
+from eai.audit.jobs import Cadence, Checkpointing
+from eai.audit.service import Audit
+from eai.audit.signing import Signing
+from eai.audit.trail import AuditTrail
+from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
+from eai.bootstrap.platform import Platform
+from eai.finops.expiry import ExpiredCalls
+from eai.finops.quotas import Quotas
+from eai.finops.usage import UsageLedger
+from eai.gateway.catalogue import REMOTE_MODELS
+from eai.gateway.choice import ModelChoice
+from eai.gateway.endpoints import ProviderEndpoints
+from eai.gateway.kill_switches import KillSwitches
+from eai.gateway.listed_models import ListedModels
+from eai.gateway.provider_keys import ProviderKeys
+from eai.gateway.registration import ModelRegistry
+from eai.identity.api_keys import ApiKeys
+from eai.identity.authentication import Authentication
+from eai.identity.credentials import Peppers
+from eai.identity.groups import Groups
+from eai.identity.issuing import Issuing
+from eai.identity.me import Introspection
+from eai.identity.onboarding import Onboarding
+from eai.identity.principals import Principals
+from eai.ingestion.service import Ingestion
+from eai.integrations.anchor import FileAnchor
+from eai.integrations.cedar import CedarEngine
+from eai.integrations.opa import OpaPolicies
+from eai.kernel.clock import SystemClock
+from eai.knowledge.bases.deletion import BaseDeletions
+from eai.knowledge.bases.entries import AccessLists
+from eai.knowledge.bases.service import Bases
+from eai.knowledge.documents.counts import RetrievalCounts
+from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.service import Documents
+from eai.knowledge.ports import Vectors
+from eai.platform.database import Database
+from eai.platform.egress import Allowance
+from eai.platform.jobs import Jobs, Pace
+from eai.platform.keys import Keyring, MasterKey
+from eai.platform.outbound import Outbound
+from eai.platform.settings import Settings
+from eai.policies.rule_sets import RuleSets
+from eai.policies.service import Policies
+from eai.policies.tenant_policies import TenantPolicies
+from eai.retrieval.repository import QueryRows
+from eai.retrieval.service import Retrieval
+from eai.tenants.service import Tenants
+from eai.tenants.settings import TenantSettings
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What one process has open, and the key that it was trusted with."""
+
+    database: Database
+    vectors: Vectors
+    outbound: Outbound
+    master_key: MasterKey
+    opa: OpaPolicies | None
+
+
+def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | None) -> Platform:
+    """Build every service once. Opens nothing."""
+    database, vectors = outside.database, outside.vectors
+    clock = SystemClock()
+    jobs = Jobs(database, pace)
+    keyring = Keyring(outside.master_key, database)
+    details = Details(database, keyring)
+    audit = Audit(database, details, clock)
+    signing = Signing(keyring, clock)
+    anchor = FileAnchor(settings.anchor_path)
+    cadence = Cadence(
+        settings.audit.checkpoint_events, timedelta(seconds=settings.audit.checkpoint_interval_s)
+    )
+    peppers = Peppers(outside.master_key)
+    issuing = Issuing(peppers)
+    tenants = Tenants(database)
+    cedar = CedarEngine()
+    policies = Policies(cedar, RuleSets(database, cedar), outside.opa)
+    gateway = compose_gateway(
+        Surroundings(settings, database, keyring, audit, outside.outbound, policies), models
+    )
+    registry = ModelRegistry(
+        audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
+    )
+    return Platform(
+        settings=settings,
+        database=database,
+        keyring=keyring,
+        jobs=jobs,
+        vectors=vectors,
+        audit=audit,
+        audit_trail=AuditTrail(details, signing, anchor, clock),
+        checkpointing=Checkpointing(database, signing, anchor, clock, cadence),
+        failures=FailureCounter(audit, clock),
+        identity=Authentication(database, peppers),
+        onboarding=Onboarding(database, tenants, issuing, audit, warns_of_conflicts=settings.is_production),
+        tenants=tenants,
+        tenant_settings=TenantSettings(audit),
+        principals=Principals(audit, warns_of_conflicts=settings.is_production),
+        groups=Groups(audit),
+        api_keys=ApiKeys(audit, issuing),
+        me=Introspection(tenants),
+        quotas=Quotas(audit),
+        usage=UsageLedger(database, audit, clock),
+        tenant_policies=TenantPolicies(audit, cedar),
+        expired_calls=ExpiredCalls(database, audit),
+        gateway=gateway,
+        provider_endpoints=ProviderEndpoints(
+            database, ProviderKeys(keyring), audit, Allowance.parse(settings.egress.allow)
+        ),
+        model_registry=registry,
+        kill_switches=KillSwitches(audit, registry),
+        bases=Bases(audit, ModelChoice(gateway)),
+        base_deletions=BaseDeletions(database, vectors, jobs, audit),
+        access_lists=AccessLists(audit),
+        documents=Documents(audit, jobs),
+        deletions=Deletions(database, vectors, jobs, audit),
+        retrieval_counts=RetrievalCounts(database),
+        ingestion=Ingestion(database, gateway, vectors, jobs, audit),
+        retrieval=Retrieval(
+            QueryRows(database, peppers),
+            gateway,
+            vectors,
+            audit,
+            store="qdrant" if settings.qdrant.url else "embedded",
+            rerank_model=settings.models.rag_rerank_model,
+        ),
+    )

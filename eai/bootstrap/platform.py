@@ -1,0 +1,114 @@
+"""The long-lived parts of one process, and what a process does with them beside serving."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from eai.audit.failures import FailureCounter
+from eai.audit.jobs import Checkpointing
+from eai.audit.service import Audit
+from eai.audit.trail import AuditTrail
+from eai.finops.expiry import ExpiredCalls
+from eai.finops.quotas import Quotas
+from eai.finops.usage import UsageLedger
+from eai.gateway.endpoints import ProviderEndpoints
+from eai.gateway.kill_switches import KillSwitches
+from eai.gateway.registration import ModelRegistry
+from eai.gateway.service import Gateway
+from eai.identity.api_keys import ApiKeys
+from eai.identity.authentication import Authentication
+from eai.identity.groups import Groups
+from eai.identity.me import Introspection
+from eai.identity.onboarding import FirstKeys, Onboarding
+from eai.identity.principals import Principals
+from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
+from eai.ingestion.service import Ingestion
+from eai.knowledge.bases.deletion import BaseDeletions
+from eai.knowledge.bases.entries import AccessLists
+from eai.knowledge.bases.service import Bases
+from eai.knowledge.documents.counts import RetrievalCounts
+from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.service import Documents
+from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
+from eai.knowledge.ports import Vectors
+from eai.platform.database import Database
+from eai.platform.jobs import Jobs
+from eai.platform.keys import Keyring
+from eai.platform.settings import Environment, Settings
+from eai.platform.worker import JobHandler
+from eai.policies.tenant_policies import TenantPolicies
+from eai.retrieval.service import Retrieval
+from eai.tenants.service import Tenants
+from eai.tenants.settings import TenantSettings
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Every long-lived part of one process, built once."""
+
+    settings: Settings
+    database: Database
+    keyring: Keyring
+    jobs: Jobs
+    vectors: Vectors
+    audit: Audit
+    audit_trail: AuditTrail
+    checkpointing: Checkpointing
+    failures: FailureCounter
+    identity: Authentication
+    onboarding: Onboarding
+    tenants: Tenants
+    tenant_settings: TenantSettings
+    principals: Principals
+    groups: Groups
+    api_keys: ApiKeys
+    me: Introspection
+    quotas: Quotas
+    usage: UsageLedger
+    tenant_policies: TenantPolicies
+    expired_calls: ExpiredCalls
+    gateway: Gateway
+    provider_endpoints: ProviderEndpoints
+    model_registry: ModelRegistry
+    kill_switches: KillSwitches
+    bases: Bases
+    base_deletions: BaseDeletions
+    access_lists: AccessLists
+    documents: Documents
+    deletions: Deletions
+    retrieval_counts: RetrievalCounts
+    ingestion: Ingestion
+    retrieval: Retrieval
+
+
+async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:
+    """Create tenant `default` and the first keys; None when they are there already."""
+    return await platform.onboarding.first_start(keys)
+
+
+def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
+    """What a worker runs, by job name."""
+    knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
+    ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, is_slow=True)
+    return {**knowledge, INGESTION_JOB: ingestion}
+
+
+async def warm_up(platform: Platform) -> None:
+    """Load the default embedding model, so that the first question need not wait for it; never fails."""
+    if platform.settings.environment is Environment.TEST:
+        return
+    try:
+        await platform.gateway.warm_up()
+    except Exception:
+        # Whatever is wrong with the model, whoever calls it is told; all else can be served meanwhile.
+        log.exception("models.not_warm")
+
+
+async def maintain(platform: Platform) -> None:
+    """Periodic work that any worker may do at any time, tenant by tenant; doing it twice is harmless."""
+    await platform.checkpointing.issue_due()
+    await platform.expired_calls.close_due()
+    await platform.retrieval_counts.forget_due()
