@@ -18,6 +18,8 @@ _LONGEST_REASON = 300
 _PERMIT_ALL = "permit (principal, action, resource);"
 _SHIPPED = "shipped"
 _TENANT = "tenant"
+_OPEN = "*"
+"""What everything else narrows. No tenant's policy can be called so, and take its place."""
 _POLICY = re.compile(r"policy `([^`]+)`")
 _PREFIX = re.compile(r"^(?:for policy `[^`]*`, |Policy parse error: )")
 _NAMED = re.compile(r"`([^`]+)`|: (\w+)$")
@@ -118,7 +120,7 @@ class CedarEngine:
             yield f"nothing has the attribute `{attribute}`"
 
     def _narrowing(self, texts: Mapping[str, str]) -> CedarRules:
-        policies = dict(_numbered(_TENANT, _PERMIT_ALL))
+        policies = dict(_numbered(_OPEN, _PERMIT_ALL))
         for name, text in texts.items():
             try:
                 # Whatever was stored, and by whom: the engine must survive it.

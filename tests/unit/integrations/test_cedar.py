@@ -45,6 +45,12 @@ async def test_a_tenant_without_a_fitting_forbid_forbids_nothing(engine: CedarEn
     assert decision.errors == ()
 
 
+@pytest.mark.parametrize("name", ["tenant", "shipped", "policy0"])
+async def test_no_name_of_a_policy_takes_the_place_of_what_it_narrows(engine: CedarEngine, name: str) -> None:
+    decision = await _decided(engine, question(), **{name: "forbid (principal is Agent, action, resource);"})
+    assert (decision.is_allowed, decision.errors) == (True, ())
+
+
 @pytest.mark.parametrize(
     "condition",
     [
