@@ -106,4 +106,5 @@ def _environ(chosen: Settings) -> dict[str, str]:
         "EAI_DATABASE_URL": chosen.database.url.get_secret_value(),
         "EAI_MASTER_KEY": chosen.keys.master_key.get_secret_value(),
         "EAI_RAG_EMBEDDING_MODEL": "local-hash-256",
+        "EAI_EGRESS_ALLOW": ",".join(chosen.egress.allow),
     }
