@@ -115,9 +115,12 @@ class Gateway:
         durable already when the next is sent.
         """
         done: list[Embeddings] = []
+        warnings: tuple[str, ...] = ()
         if len(call.inputs) > self._batch_size:
-            # What the border of two batches cuts in two is found only where both are looked through.
-            call = replace(call, level=(await self._admitted(call, facts)).level)
+            # What the border of two batches cuts in two is found only where both are looked through: the
+            # batches are made of what may leave of the whole.
+            whole = await self._admitted(call, facts)
+            call, warnings = replace(call, inputs=whole.texts, level=whole.level), whole.warnings
         for start in range(0, len(call.inputs), self._batch_size):
             if done:
                 await self._ledger.record(done[-1].evidence)
@@ -130,7 +133,7 @@ class Gateway:
             np.concatenate([batch.vectors for batch in done]),
             Usage(sum(batch.usage.read_tokens for batch in done)),
             done[-1].evidence,
-            tuple(dict.fromkeys(warning for batch in done for warning in batch.warnings)),
+            tuple(dict.fromkeys([*warnings, *(warning for batch in done for warning in batch.warnings)])),
         )
 
     async def rerank(self, call: RerankCall) -> Ranking:
