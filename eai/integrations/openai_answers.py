@@ -107,13 +107,16 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    rest = b""
+    # A line may come in a million pieces: it grows in place, and is copied once, when it ends.
+    rest = bytearray()
     async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line.removesuffix(b"\r")
+        first, *others = chunk.split(b"\n")
+        rest += first
+        for begun in others:
+            yield bytes(rest).removesuffix(b"\r")
+            rest = bytearray(begun)
     if rest:
-        yield rest
+        yield bytes(rest)
 
 
 def _objects(answer: Json, name: str) -> Sequence[Json]:
