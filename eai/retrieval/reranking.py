@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from eai.access.classification import highest
 from eai.access.visibility import may_read
+from eai.audit.errors import AuditUnavailable
 from eai.gateway.calls import Caller, Operation, Ranking, RerankCall
 from eai.gateway.errors import ModelNotFound
 from eai.gateway.service import Gateway
@@ -51,6 +52,9 @@ class Reranking:
             return Ordered(cited)
         try:
             ranking = await self._gateway.rerank(_call(cited, model))
+        except AuditUnavailable:
+            # What the model was asked is not on record, so nothing may be answered.
+            raise
         except EaiError as error:
             return Ordered(_cut(cited), (_shortcoming(error),))
         question.trail.append(ranking.evidence)

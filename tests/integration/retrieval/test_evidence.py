@@ -13,15 +13,19 @@ from sqlalchemy import text
 
 from eai.access.acl import Entry, Permission
 from eai.access.subject import Subject
+from eai.audit.details import Details
+from eai.audit.errors import AuditUnavailable
 from eai.audit.service import Audit
+from eai.kernel.clock import SystemClock
 from eai.kernel.errors import NotFound
 from eai.knowledge.ports import SearchHits, SearchRequest, SpaceId, Vectors, VectorStoreUnavailable
 from eai.platform.database import Database
+from eai.platform.keys import Keyring
 from eai.platform.telemetry import record_spans
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.schemas import QueryRequest
 from eai.retrieval.service import Retrieval
-from tests.factories.retrieval import MODEL, PEPPERS, Library, admitted, ask, local_gateway
+from tests.factories.retrieval import MASTER, MODEL, PEPPERS, Library, admitted, ask, local_gateway
 from tests.factories.stores import Around
 
 
@@ -140,6 +144,18 @@ async def test_a_model_that_was_asked_is_on_record_when_the_search_fails(
         await ask(retrieval, asker, shelf)
     assert [event["action"] for event in await events(library)] == ["model.invoke"]
     assert [row["kind"] for row in await usage(library)] == ["embeddings"]
+
+
+async def test_a_question_is_not_answered_while_a_reranker_cannot_be_put_on_record(
+    library: Library, database: Database, vectors: Vectors, audit: Audit
+) -> None:
+    late = Audit(database, Details(database, Keyring(MASTER, database)), SystemClock(), deadline_s=0)
+    gateway = local_gateway(database, late)
+    retrieval = Retrieval(QueryRows(database, PEPPERS), gateway, vectors, audit, store="embedded")
+    asker, shelf = await library.principal(), await library.base()
+    await library.document(shelf, "refund one")
+    with pytest.raises(AuditUnavailable):
+        await ask(retrieval, asker, shelf, mode="keyword", rerank=True, rerank_model="anything")
 
 
 async def test_a_refused_query_asks_no_model_and_tells_the_entrance_who_was_refused(
