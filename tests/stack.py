@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import secrets
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -12,11 +11,9 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
-import uvicorn
 from pydantic import SecretStr
 
 from eai.api.app import create_app
-from eai.api.server import server_config
 from eai.bootstrap import Models, Platform, build, first_start, job_handlers
 from eai.knowledge.ports import Vectors
 from eai.platform.jobs import Pace
@@ -32,6 +29,7 @@ from eai.platform.settings import (
 from eai.platform.worker import Worker
 from tests.engine import Engine
 from tests.provider.process import ProviderProcess, running_provider
+from tests.serving import served
 
 Json = dict[str, Any]
 
@@ -221,17 +219,8 @@ async def _running(engine: Engine) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _serving(platform: Platform) -> AsyncIterator[str]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = server_config(create_app(platform), lifespan="off", proxy_headers=False)
-    server = uvicorn.Server(config)
-    server.capture_signals = nullcontext  # type: ignore[method-assign]
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started:
-        assert not task.done(), task.exception()
-        await asyncio.sleep(0.005)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    await task
+    async with served(create_app(platform)) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @asynccontextmanager

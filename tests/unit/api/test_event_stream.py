@@ -1,18 +1,13 @@
 """Streams over a real connection: what reaches the client, and what becomes of the work when it does not."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Annotated
 from uuid import uuid4
 
 import pytest
-import uvicorn
 from fastapi import Depends
 from starlette.requests import Request
-from starlette.types import ASGIApp
 
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
@@ -20,11 +15,12 @@ from eai.api.event_stream import EventStream, OpenStreams, Write
 from eai.api.governed_route import GovernedRouter
 from eai.api.problems import problem_body
 from eai.api.requirement import require
-from eai.api.server import BoundedProtocol, server_config
+from eai.api.server import BoundedProtocol
 from eai.gateway.wire import event
 from eai.kernel.errors import EaiError, RateLimited, Unavailable
 from eai.kernel.ids import TenantId
 from tests.fakes.platform import Plumbing, subject
+from tests.serving import served
 
 Invoker = Annotated[Subject, Depends(require(Scope.GATEWAY_INVOKE))]
 
@@ -81,25 +77,6 @@ def plumbing(work: Work) -> Plumbing:
         return EventStream(work, tell)
 
     return Plumbing(router)
-
-
-@asynccontextmanager
-async def served(app: ASGIApp, protocol: type[BoundedProtocol] = BoundedProtocol) -> AsyncIterator[int]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = server_config(app, lifespan="off")
-    config.http = protocol
-    server = uvicorn.Server(config)
-    server.capture_signals = nullcontext  # type: ignore[method-assign]
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started:
-        assert not task.done(), task.exception()
-        await asyncio.sleep(0.005)
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        await task
-        listener.close()
 
 
 def head(parts: Plumbing) -> bytes:

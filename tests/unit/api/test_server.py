@@ -1,37 +1,15 @@
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
 
 import pytest
-import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from eai.api.server import MAX_HEAD_BYTES, BoundedProtocol, server_config
+from eai.api.server import MAX_HEAD_BYTES, BoundedProtocol
+from tests.serving import served
 
 
 class Hasty(BoundedProtocol):
     head_within_s = 0.1
-
-
-@asynccontextmanager
-async def _served(protocol: type[BoundedProtocol] = BoundedProtocol) -> AsyncIterator[int]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = server_config(_read_all, lifespan="off")
-    config.http = protocol
-    server = uvicorn.Server(config)
-    server.capture_signals = nullcontext  # type: ignore[method-assign]
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started:
-        assert not task.done(), task.exception()
-        await asyncio.sleep(0.005)
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        await task
-        listener.close()
 
 
 async def _read_all(scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +36,7 @@ HEAD = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 
 
 async def test_an_ordinary_head_is_served() -> None:
-    async with _served() as port:
+    async with served(_read_all) as port:
         assert (await _answer(port, HEAD + b"A: " + b"a" * 30_000 + b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
         assert (await _answer(port, *(HEAD[at : at + 1] for at in range(len(HEAD))), b"\r\n")).endswith(b"ok")
 
@@ -66,7 +44,7 @@ async def test_an_ordinary_head_is_served() -> None:
 async def test_a_body_may_be_larger_than_a_head() -> None:
     body = b"a" * (3 * MAX_HEAD_BYTES)
     head = HEAD.replace(b"GET", b"POST") + b"Content-Length: %d\r\n\r\n" % len(body)
-    async with _served() as port:
+    async with served(_read_all) as port:
         assert (await _answer(port, head, body)).startswith(b"HTTP/1.1 200")
 
 
@@ -77,19 +55,19 @@ async def test_a_body_may_be_larger_than_a_head() -> None:
 )
 async def test_a_head_that_does_not_end_is_cut_off(endless: bytes) -> None:
     more = b"A: b\r\n" * 10_000 if endless.endswith(b"\r\n") else b"a" * 60_000
-    async with _served() as port:
+    async with served(_read_all) as port:
         assert (await _answer(port, endless, *[more] * 12)).startswith((b"HTTP/1.1 400", b""))
         assert (await _answer(port, HEAD, b"\r\n")).endswith(b"ok")
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET", HEAD])
 async def test_a_head_that_does_not_come_is_not_waited_for(begun: bytes) -> None:
-    async with _served(Hasty) as port:
+    async with served(_read_all, Hasty) as port:
         assert (await _answer(port, begun)).startswith(b"HTTP/1.1 400")
 
 
 async def test_the_second_request_of_a_connection_is_bounded_too() -> None:
-    async with _served(Hasty) as port:
+    async with served(_read_all, Hasty) as port:
         answer = await _answer(port, HEAD.replace(b"close", b"keep-alive") + b"\r\n", HEAD)
     assert answer.count(b"HTTP/1.1 200") == 1
     assert answer.count(b"HTTP/1.1 400") == 1
