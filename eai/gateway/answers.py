@@ -119,7 +119,15 @@ def check_completion(model: Model, answer: ProviderCompletion) -> tuple[str, str
 
 def believed(tokens: int | None, texts: Sequence[str]) -> int | None:
     """`tokens` as a provider counted them for `texts`; None for a number that cannot be one."""
-    size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+    return _believed(tokens, size_of(texts))
+
+
+def size_of(texts: Sequence[str]) -> int:
+    """The bytes of `texts` together."""
+    return sum(len(text.encode(errors="surrogatepass")) for text in texts)
+
+
+def _believed(tokens: int | None, size: int) -> int | None:
     is_possible = tokens is not None and 0 <= tokens <= _TOKENS_PER_BYTE * size + _TOKENS_OF_A_FRAME
     # Nobody reads words for nothing.
     return tokens if is_possible and (tokens or not size) else None
@@ -129,21 +137,24 @@ def believed_completion(
     answer: ProviderCompletion, texts: Sequence[str], most_written: int
 ) -> ProviderCompletion:
     """The same answer without counts that cannot be one."""
-    read, written = _believed_counts(answer, texts, most_written)
+    read, written = _believed_counts(answer, size_of(texts), most_written)
     return replace(answer, read_tokens=read, written_tokens=written)
 
 
-def believed_delta(piece: ProviderDelta, texts: Sequence[str], most_written: int) -> ProviderDelta:
-    """The same piece without counts that cannot be one."""
+def believed_delta(piece: ProviderDelta, size: int, most_written: int) -> ProviderDelta:
+    """The same piece without counts that cannot be one; `size` is `size_of` what was sent.
+
+    Some servers count with every piece, so that what was sent is not measured again for each.
+    """
     if piece.read_tokens is None and piece.written_tokens is None:
         return piece
-    read, written = _believed_counts(piece, texts, most_written)
+    read, written = _believed_counts(piece, size, most_written)
     return replace(piece, read_tokens=read, written_tokens=written)
 
 
 def _believed_counts(
-    answer: ProviderCompletion | ProviderDelta, texts: Sequence[str], most_written: int
+    answer: ProviderCompletion | ProviderDelta, size: int, most_written: int
 ) -> tuple[int | None, int | None]:
     written = answer.written_tokens
     is_possible = written is not None and 0 <= written <= most_written + _TOKENS_OF_A_FRAME
-    return believed(answer.read_tokens, texts), written if is_possible else None
+    return _believed(answer.read_tokens, size), written if is_possible else None

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from eai.gateway.answers import believed_delta, check_model
+from eai.gateway.answers import believed_delta, check_model, size_of
 from eai.gateway.calls import Usage
 from eai.gateway.errors import ProviderResponseInvalid
 from eai.gateway.ledger import Open
@@ -15,6 +15,7 @@ class ChatStream:
     def __init__(self, entry: Open, deltas: AsyncIterator[ProviderDelta]) -> None:
         self._entry = entry
         self._deltas = deltas
+        self._size = size_of(entry.intent.texts)
         self._most_written = entry.bound.written_tokens
         self._written = 0
         self._counted: Usage | None = None
@@ -38,7 +39,7 @@ class ChatStream:
         return Usage(self._entry.bound.read_tokens, self._written, is_estimated=True)
 
     def _take(self, delta: ProviderDelta) -> None:
-        delta = believed_delta(delta, self._entry.intent.texts, self._most_written)
+        delta = believed_delta(delta, self._size, self._most_written)
         if delta.model is not None:
             check_model(self._entry.intent.model, delta.model)
         self._written += len(delta.content.encode())

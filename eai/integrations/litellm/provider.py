@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-from eai.gateway.answers import believed, believed_completion, believed_delta
+from eai.gateway.answers import believed, believed_completion, believed_delta, size_of
 from eai.gateway.attempts import ProviderFailure, retry_after_s
 from eai.gateway.errors import EgressDenied, ModelDisabled, ProviderResponseInvalid
 from eai.gateway.ports import (
@@ -129,7 +129,7 @@ class InProcessLiteLLM:
         """See `gateway.ports.Provider`."""
         way = _way(target, Capability.CHAT)
         litellm = await self._library.loaded()
-        most, texts = int(options["max_tokens"]), [message.content for message in messages]
+        most, size = int(options["max_tokens"]), size_of([message.content for message in messages])
         exchange = self._exchange(target, way, most * _BYTES_PER_TOKEN)
         asked = {
             **_conversation(messages, options), "stream": True, "stream_options": {"include_usage": True},
@@ -143,7 +143,7 @@ class InProcessLiteLLM:
                 piece = await self._answered(target, exchange, lambda: anext(pieces, end))
                 if piece is end:
                     return
-                yield believed_delta(_delta(piece), texts, most)
+                yield believed_delta(_delta(piece), size, most)
         finally:
             await exchange.aclose()
 
