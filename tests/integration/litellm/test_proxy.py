@@ -14,7 +14,7 @@ from eai.integrations import litellm
 from eai.integrations.openai_compatible import OpenAiCompatible
 from eai.platform.outbound import Outbound
 from tests.integration.litellm.proxy import MASTER_KEY, MISSING, UPSTREAM_KEY, Proxy, running_proxy
-from tests.provider.process import ProviderProcess, running_provider
+from tests.provider.process import ProviderProcess, Request, running_provider
 from tests.provider.steps import Step
 from tests.stack import Company
 
@@ -48,6 +48,11 @@ async def provider(upstream: ProviderProcess) -> AsyncIterator[litellm.LiteLLM]:
     await outbound.close()
 
 
+async def posts(upstream: ProviderProcess) -> list[Request]:
+    """What was asked of the provider; the proxy also looks around once, when it has started."""
+    return [request for request in await upstream.requests() if request.method == "POST"]
+
+
 def at(proxy: Proxy, name: str, capability: Capability, key: str = MASTER_KEY) -> Target:
     endpoint = Endpoint(
         uuid4(), "proxy", EndpointKind.LITELLM, proxy.url, "eu", Retention(0), Classification.SECRET
@@ -75,7 +80,7 @@ async def test_texts_are_embedded_through_the_proxy(
     assert {len(vector) for _, vector in found.items} == {8}
     assert found.model in {"bge-m3", "openai/bge-m3"}
     assert found.tokens is not None
-    (request,) = await upstream.requests()
+    (request,) = await posts(upstream)
     assert (request.target, request.json["input"]) == ("/v1/embeddings", ["first", "second"])
     assert request.headers["authorization"] == f"Bearer {UPSTREAM_KEY}"
     assert MASTER_KEY.encode() not in request.raw
@@ -91,7 +96,7 @@ async def test_a_conversation_is_continued_through_the_proxy(
     assert whole.written_tokens is not None
     pieces = [piece async for piece in provider.stream_chat(target, asked, {"max_tokens": 20})]
     assert "".join(piece.content for piece in pieces) == whole.content
-    assert [request.json["max_tokens"] for request in await upstream.requests()] == [20, 20]
+    assert [request.json["max_tokens"] for request in await posts(upstream)] == [20, 20]
 
 
 async def test_documents_are_ranked_through_the_proxy(proxy: Proxy, provider: litellm.LiteLLM) -> None:
@@ -108,7 +113,7 @@ async def test_a_status_of_the_provider_comes_through_the_proxy_after_one_attemp
     with pytest.raises(ProviderFailure) as caught:
         await provider.embed(at(proxy, "bge-m3", Capability.EMBEDDINGS), ["first"], DOCUMENT, None)
     assert (caught.value.status, caught.value.is_retryable) == (status, True)
-    assert len(await upstream.requests()) == 1
+    assert len(await posts(upstream)) == 1
 
 
 async def test_a_wrong_key_ends_at_the_proxy(
@@ -118,7 +123,7 @@ async def test_a_wrong_key_ends_at_the_proxy(
     with pytest.raises(ProviderFailure) as caught:
         await provider.embed(target, ["first"], DOCUMENT, None)
     assert not caught.value.is_retryable
-    assert await upstream.received() == (0, 0)
+    assert await posts(upstream) == []
 
 
 async def test_a_base_is_filled_and_asked_through_the_product_the_proxy_and_the_provider(
@@ -133,7 +138,7 @@ async def test_a_base_is_filled_and_asked_through_the_product_the_proxy_and_the_
     asked = {"query": "How long is the notice period?"}
     answer = await company.admin.made(f"/v1/knowledge-bases/{base}/query", asked, status=200)
     assert [result["content"] for result in answer["results"]] == ["The notice period is three months."]
-    stored, question = (request.json["input"] for request in await upstream.requests())
+    stored, question = (request.json["input"] for request in await posts(upstream))
     assert (stored, question) == (["The notice period is three months."], [asked["query"]])
     kept = await company.admin.got("/v1/audit/events", action="model.result", limit=200)
     assert [event["facts"]["tokens"] > 0 for event in kept["data"]] == [True, True]
@@ -148,5 +153,5 @@ async def test_a_client_of_the_product_speaks_to_a_chat_model_behind_the_proxy(
     body = {"model": model, "messages": [{"role": "user", "content": "Where is it?"}], "max_tokens": 3}
     answer = await company.admin.made("/v1/gateway/chat/completions", body, status=200)
     assert answer["choices"][0]["message"]["content"] == "word0 word1 word2"
-    (request,) = await upstream.requests()
+    (request,) = await posts(upstream)
     assert request.headers["authorization"] == f"Bearer {UPSTREAM_KEY}"
