@@ -6,9 +6,9 @@ from typing import Any
 
 from eai.access.classification import LEVELS, Classification
 from eai.dlp.ports import DlpAction, DlpRules
+from eai.gateway.assembled_models import model_from
 from eai.gateway.catalogue import REMOTE_MODELS
 from eai.gateway.registry import Model, Switch
-from eai.gateway.repository import model_from
 from eai.kernel.immutable import Immutable
 
 

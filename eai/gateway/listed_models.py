@@ -6,10 +6,11 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.gateway.assembled_models import model_from
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.registry import Model
 from eai.gateway.registry_schemas import ModelFusion, ModelOut, ModelPrice, ModelRoles, RoleParameters
-from eai.gateway.repository import RegistryRows, model_from
+from eai.gateway.repository import RegistryRows
 from eai.kernel.ids import TenantId
 from eai.kernel.paging import Page, PageRequest
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eai.access.classification import LEVELS, Classification
+from eai.gateway.assembled_models import endpoint_from, model_from
 from eai.gateway.ports import EmbeddingRole, FusionRule
 from eai.gateway.registry import Capability, EndpointKind, Price, Retention
-from eai.gateway.repository import endpoint_from, model_from
 
 Json = dict[str, Any]
 
