@@ -118,6 +118,7 @@ class Outbound:
         *,
         resolve: Resolve = system_resolve,
         trust: ssl.SSLContext | None = None,
+        most_connections: int = _MOST_CONNECTIONS,
     ) -> None:
         """`allow` holds the hosts and networks beyond the public internet.
 
@@ -126,6 +127,7 @@ class Outbound:
         """
         self._egress = Egress(Allowance.parse(allow), resolve=resolve)
         self._trust = trust
+        self._most_connections = most_connections
 
     async def vet(self, url: str) -> None:
         """Return when `url` may be reached. Raises AddressRefused.
@@ -188,21 +190,21 @@ class Outbound:
 
     @cached_property
     def _plain(self) -> httpcore2.AsyncConnectionPool:
-        return _pool(_Pinned(self._egress, is_plain=True), None)
+        return _pool(_Pinned(self._egress, is_plain=True), None, self._most_connections)
 
     @cached_property
     def _encrypted(self) -> httpcore2.AsyncConnectionPool:
         # Certificates are read when the first encrypted connection needs them. The environment has no say.
         trust = self._trust or httpx2.create_ssl_context(trust_env=False)
-        return _pool(_Pinned(self._egress, is_plain=False), trust)
+        return _pool(_Pinned(self._egress, is_plain=False), trust, self._most_connections)
 
 
 def _pool(
-    network: httpcore2.AsyncNetworkBackend, trust: ssl.SSLContext | None
+    network: httpcore2.AsyncNetworkBackend, trust: ssl.SSLContext | None, most_connections: int
 ) -> httpcore2.AsyncConnectionPool:
     return httpcore2.AsyncConnectionPool(
         ssl_context=trust,
-        max_connections=_MOST_CONNECTIONS,
+        max_connections=most_connections,
         max_keepalive_connections=_MOST_IDLE,
         keepalive_expiry=_IDLE_S,
         network_backend=network,
@@ -231,7 +233,8 @@ def _request(
         ),
         headers=[(name.encode(), value.encode()) for name, value in written.items()],
         content=body,
-        extensions={"timeout": {"connect": connect_s}},
+        # Whoever waits for a connection has sent nothing, and must not be taken for somebody who has.
+        extensions={"timeout": {"connect": connect_s, "pool": connect_s}},
     )
 
 

@@ -303,3 +303,24 @@ async def test_a_header_that_is_none_is_not_repeated(caplog: pytest.LogCaptureFi
             assert "can" not in ExceptionText(show_messages=True).text(failed).split("\n")[0]
         assert site.connections == 0
     assert "canary" not in caplog.text
+
+
+async def test_waiting_for_a_connection_that_others_hold_is_no_exchange() -> None:
+    asked = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        asked.set()
+        await reader.read()
+
+    async with listening(Site(say=hang)) as site:
+        outbound = Outbound(LISTED, resolve=Names(["127.0.0.1"]), most_connections=1)
+        url = f"http://models.example:{site.port}/"
+        held = asyncio.create_task(outbound.post(url, headers={}, body=b"{}", deadline_s=60))
+        await asyncio.wait_for(asked.wait(), 5)
+        with pytest.raises(OutboundFailed) as failed:
+            await outbound.post(url, headers={}, body=b"{}", deadline_s=7)
+        assert failed.value.failure is Failure.UNSENT
+        assert len(site.heads) == 1
+        held.cancel()
+        await asyncio.wait({held})
+        await outbound.close()
