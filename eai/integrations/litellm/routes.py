@@ -99,11 +99,17 @@ ROUTES: Mapping[str, Route] = MappingProxyType(
 """Vertex is not among them: its tokens would be fetched by another library, past our way out."""
 
 
+_UPWARDS = frozenset({".", ".."})
+
+
 def route_of(provider_model: str, capability: Capability) -> tuple[Route, ProviderTemplate] | None:
     """How a model is reached, or None where it may not be through this library."""
     template = template_of(provider_model)
     route = ROUTES.get(template.route) if template is not None else None
     if template is None or route is None or capability not in route.paths:
+        return None
+    # Some providers take the model in the path, where such a part leads to what is no model at all.
+    if not _UPWARDS.isdisjoint(provider_model.split("/")):
         return None
     is_known = provider_model.removeprefix(f"{template.route}/").startswith(route.family)
     return (route, template) if is_known else None

@@ -182,3 +182,13 @@ async def test_a_text_is_never_taken_for_the_address_of_a_file(
     sent = request.json
     texts = sent["texts"] if "texts" in sent else [r["content"]["parts"][0]["text"] for r in sent["requests"]]
     assert texts == ["first", f" {text}"]
+
+
+@pytest.mark.parametrize("name", ["gemini-embedding-2/../../tunedModels/other", "../files", "./x", ".."])
+async def test_a_model_does_not_lead_to_another_path_of_its_provider(
+    name: str, aim: Aim, recorder: Recorder, litellm: InProcessLiteLLM
+) -> None:
+    recorder.answer = lambda _: Answer(answers.GEMINI)
+    with pytest.raises(ModelDisabled):
+        await litellm.embed(aim(f"gemini/{name}"), ["first", "second"], DOCUMENT, None)
+    assert recorder.requests == []
