@@ -8,8 +8,9 @@ quote keys and texts.
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Generic, TypeVar
+
+import httpx
 
 from eai.gateway.answers import believed, believed_completion, believed_delta, size_of
 from eai.gateway.attempts import ProviderFailure, retry_after_s
@@ -165,6 +166,9 @@ class InProcessLiteLLM:
             return await self._library.run(exchange, call)
         except Exception:  # noqa: BLE001 the library's errors are without number, and quote what was sent
             told = self._told(target, exchange)
+            if isinstance(told, ProviderFailure):
+                # Of several requests one may have been worked on before another failed.
+                told.was_sent = told.was_sent or exchange.has_succeeded
         raise told
 
     def _told(self, target: Target, exchange: Exchange) -> Exception:
@@ -176,7 +180,7 @@ class InProcessLiteLLM:
             return ProviderFailure(is_retryable=True, was_sent=error.was_sent)
         if error is None and exchange.status is None:
             return ProviderFailure(is_retryable=False, was_sent=False)
-        if exchange.status is not None and not _is_success(exchange.status):
+        if exchange.status is not None and not httpx.codes.is_success(exchange.status):
             wish_s = retry_after_s(exchange.headers.get("retry-after"), self._now())
             return ProviderFailure.of_status(exchange.status, wish_s)
         return ProviderResponseInvalid(model=target.model.name)
@@ -230,10 +234,6 @@ def _is_named_after(endpoint: str, provider: str) -> bool:
 
 def _as_text(route: Route, text: str) -> str:
     return f" {text}" if route.mistakes_files and text.startswith(_FILE_LIKE) else text
-
-
-def _is_success(status: int) -> bool:
-    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
 
 
 def _conversation(messages: Sequence[ChatMessage], options: Options) -> dict[str, Any]:

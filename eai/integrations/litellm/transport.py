@@ -25,7 +25,7 @@ class Strayed(Exception):
 class Exchange(httpx.AsyncBaseTransport):
     """Lets `requests` requests through, to the origin of `url` and as whoever `api_key` is, nobody else.
 
-    Keeps the worst `status` with its `headers`, and the first `error`; `was_sent` once anything left.
+    Keeps the worst `status` with its `headers`, and the first `error`; `has_succeeded` once any request did.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Exchange(httpx.AsyncBaseTransport):
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.error: Exception | None = None
+        self.has_succeeded = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Raises what is then found in `error`: Strayed, AddressRefused or OutboundFailed."""
@@ -57,6 +58,7 @@ class Exchange(httpx.AsyncBaseTransport):
             # Whatever the library makes of it, the provider tells it apart by what is kept here.
             self.error = self.error or error
             raise
+        self.has_succeeded = self.has_succeeded or httpx.codes.is_success(opened.status)
         if self.status is None or opened.status > self.status:
             self.status, self.headers = opened.status, opened.headers
         return httpx.Response(opened.status, headers=opened.headers, stream=_Body(self._chunks(opened)))

@@ -180,6 +180,23 @@ async def test_every_failure_is_one_attempt_and_keeps_its_status(
     assert len(recorder.requests) == 1
 
 
+async def test_of_several_requests_one_that_was_answered_may_have_been_charged(
+    aim: Aim, recorder: Recorder, litellm: InProcessLiteLLM
+) -> None:
+    def answer(_: object) -> Answer:
+        is_first = len(recorder.requests) == 1
+        return (
+            Answer({"embedding": answers.VECTORS[0], "inputTextTokenCount": 4})
+            if is_first
+            else Answer({}, 503)
+        )
+
+    recorder.answer = answer
+    with pytest.raises(ProviderFailure) as caught:
+        await litellm.embed(aim("bedrock/amazon.titan-embed-text-v2:0"), ["first", "second"], DOCUMENT, None)
+    assert (caught.value.status, caught.value.was_sent) == (503, True)
+
+
 async def test_a_connection_that_fails_is_not_tried_again_behind_our_back(
     aim: Aim, outbound: Outbound
 ) -> None:
