@@ -87,7 +87,7 @@ class Acceptance:
             submission = replace(submission, id=id_)
             if (earlier := await self._earlier(session, subject, base, id_, waits=waits)) is not None:
                 return earlier
-        draft = _draft(submission)
+        draft = _draft(subject, submission)
         await self._gateway.check(
             Caller.of(subject), base.embedding_model, Operation.INGEST, base.level_of(draft.classification)
         )
@@ -163,7 +163,7 @@ def _given(fields: DocumentFields) -> frozenset[str]:
     return frozenset(name for name in COMPARED if name in fields.model_fields_set)
 
 
-def _draft(submission: Submission) -> DocumentDraft:
+def _draft(subject: Subject, submission: Submission) -> DocumentDraft:
     fields = submission.fields
     return DocumentDraft(
         id=submission.id,
@@ -173,7 +173,7 @@ def _draft(submission: Submission) -> DocumentDraft:
         classification=fields.classification,
         readers=None if fields.readers is None else frozenset(fields.readers),
         metadata=fields.metadata,
-        labels=fields.labels.given(),
+        labels=fields.labels.of(subject),
     )
 
 
@@ -185,7 +185,7 @@ def _parameters(
         "document": str(stored.document),
         "version": str(stored.version),
         "language": submission.fields.language,
-        "labels": submission.fields.labels.given(),
+        "labels": submission.fields.labels.of(subject),
         "placement": placement_of(base.generation),
         "submitter": submitter(subject),
     }
