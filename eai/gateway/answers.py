@@ -64,7 +64,9 @@ def _matrix(rows: Sequence[Sequence[float]]) -> Vectors | None:
     try:
         # What exceeds the range becomes infinite, which is found out later.
         with np.errstate(over="ignore"):
-            return np.asarray(rows, dtype=np.float32)
+            read = np.asarray(rows)
+            # Told which type is wanted, the library would read texts and truths as numbers.
+            return read.astype(np.float32, copy=False) if read.dtype.kind in "fiu" else None
     except (ValueError, TypeError, OverflowError):
         return None
 

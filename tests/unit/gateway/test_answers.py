@@ -82,6 +82,12 @@ def test_vectors_of_another_size_are_told_with_both_sizes(items: Items, received
     assert caught.value.details == {"model": "bge", "expected": 2, "received": received}
 
 
+@pytest.mark.parametrize("row", [["1", "2"], ["nan", 1.0], [None, 1.0], [[1.0], 1.0], [{"a": 1}, 1.0]])
+def test_what_is_no_number_is_not_read_as_one(row: list[float]) -> None:
+    with pytest.raises(ProviderResponseInvalid):
+        embedded([(0, [1.0, 2.0]), (1, row)])
+
+
 @given(st.permutations(range(6)))
 def test_any_order_of_an_answer_is_the_same_answer(order: list[int]) -> None:
     items = [(index, [float(index + 1), 1.0]) for index in order]
