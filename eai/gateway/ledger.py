@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import structlog
+
 from eai.audit.entries import Evidence, ReservationState, SealedEntry
+from eai.audit.errors import AuditUnavailable
 from eai.audit.service import Audit
 from eai.finops.errors import SwitchedOff
 from eai.finops.reservations import Bound, Reservation, Reservations
@@ -15,6 +18,9 @@ from eai.gateway.controls import Intent
 from eai.gateway.errors import KillSwitchEngaged
 from eai.gateway.evidence import Outcome, denied, ended, intended, usage_of
 from eai.kernel.errors import EaiError
+from eai.platform import metrics
+
+log = structlog.get_logger(__name__)
 
 LEASE_S = 180.0
 """How long a reservation may be held: longer than any call with all its attempts and its answer's record."""
@@ -77,42 +83,35 @@ class Ledger:
             yield entry
         except BaseException as error:
             if entry.held is not None or entry.measured is not None:
-                lost = ended(intent, call, entry.failure(error), entry.held)
-                # Whoever went away, what was charged stays charged.
-                await asyncio.shield(self._audit.flush(lost))
+                await self._settle(entry, error)
             raise
 
+    async def _settle(self, entry: Open, error: BaseException) -> None:
+        """Put the end of a call that brought no answer on record; whoever went away, it stays charged."""
+        lost = ended(entry.intent, entry.call, entry.failure(error), entry.held)
+        try:
+            await asyncio.shield(self._audit.flush(lost))
+        except AuditUnavailable:
+            # What is held is closed by the sweep; the caller is told what went wrong first.
+            log.warning("model_call.not_settled", tenant=str(entry.intent.tenant))
+
     async def _hold(self, intent: Intent, call: ModelCall, bound: Usage) -> Reservation | None:
-        model = intent.model
-        if model.is_local and not intent.facts.has_quota:
+        if intent.model.is_local and not intent.facts.has_quota:
             return None
-        wanted = Bound(
-            tenant=intent.tenant,
-            principal=intent.caller.actor.principal,
-            groups=intent.caller.groups,
-            base=call.base,
-            model=model.name,
-            endpoint=model.endpoint.name if model.endpoint else None,
-            operation=str(intent.operation),
-            tokens=bound.tokens,
-            lease_s=LEASE_S,
-            usage=usage_of(intent, call, bound),
-        )
-        sealed = None if model.is_local else await self._audit.seal(intended(intent, bound.tokens))
-        reserving = asyncio.create_task(self._reserve(wanted, sealed))
+        is_local = intent.model.is_local
+        sealed = None if is_local else await self._audit.seal(intended(intent, bound.tokens))
+        reserving = asyncio.create_task(self._reserve(_wanted(intent, call, bound), sealed))
         try:
             return await asyncio.shield(reserving)
         except EaiError as error:
+            metrics.GATEWAY_REFUSALS.labels(control="reservation", code=error.code).inc()
             await self.refuse(intent, error)
             raise
         except asyncio.CancelledError as left:
             # The statement may have committed all the same, and nobody is left to use what it holds.
             await asyncio.wait({reserving})
             if reserving.exception() is None:
-                unused = Open(intent, call, reserving.result(), bound)
-                await asyncio.shield(
-                    self._audit.flush(ended(intent, call, unused.failure(left), unused.held))
-                )
+                await self._settle(Open(intent, call, reserving.result(), bound), left)
             raise
 
     async def _reserve(self, bound: Bound, sealed: SealedEntry | None) -> Reservation:
@@ -120,3 +119,19 @@ class Ledger:
             return await self._reservations.reserve(bound, sealed)
         except SwitchedOff as switch:
             raise KillSwitchEngaged(scope=switch.scope) from None
+
+
+def _wanted(intent: Intent, call: ModelCall, bound: Usage) -> Bound:
+    endpoint = intent.model.endpoint
+    return Bound(
+        tenant=intent.tenant,
+        principal=intent.caller.actor.principal,
+        groups=intent.caller.groups,
+        base=call.base,
+        model=intent.model.name,
+        endpoint=endpoint.name if endpoint else None,
+        operation=str(intent.operation),
+        tokens=bound.tokens,
+        lease_s=LEASE_S,
+        usage=usage_of(intent, call, bound),
+    )

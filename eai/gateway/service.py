@@ -180,7 +180,8 @@ class Gateway:
                 async with aclosing(deltas):
                     stream = ChatStream(entry, deltas)
                     yield stream
-            await self._ledger.record(entry.evidence(stream.usage))
+        # Out of the block: whether it was recorded or not, it is not settled again.
+        await self._ledger.record(entry.evidence(stream.usage))
 
     async def _embed_batch(self, call: EmbeddingCall, facts: Facts | None) -> Embeddings:
         intent = await self._admitted(call, facts)

@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from eai.platform.metrics import GATEWAY_REFUSALS
 from tests.provider.process import ProviderProcess
 from tests.stack import Company, Json, Stack
 
@@ -138,6 +139,15 @@ CONTROLS: dict[str, tuple[Prepare, str, int, str]] = {
     "egress": (_move_inside, HARMLESS, 403, "egress_denied"),
     "quota": (_use_up, HARMLESS, 409, "quota_exceeded"),
 }
+
+
+def refused(code: str) -> float:
+    """How many calls this process counts as refused with `code`."""
+    (metric,) = GATEWAY_REFUSALS.collect()
+    counts = (sample for sample in metric.samples if sample.name.endswith("_total"))
+    return sum(sample.value for sample in counts if sample.labels["code"] == code)
+
+
 every_control = pytest.mark.parametrize("control", CONTROLS)
 
 
@@ -156,10 +166,12 @@ async def test_a_document_that_is_refused_reaches_no_provider(scene: Scene, cont
 async def test_a_question_that_is_refused_reaches_no_provider(scene: Scene, control: str) -> None:
     prepare, text, status, code = CONTROLS[control]
     await prepare(scene)
+    before = refused(code)
     answer = await scene.query(text)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert await scene.provider.received() == (0, 0)
     assert await scene.denials() == [code]
+    assert refused(code) == before + 1
 
 
 @every_control
