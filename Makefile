@@ -35,12 +35,12 @@ demo: setup ## Start everything, ingest sample documents, ask as two people, ver
 test: setup ## Run the whole suite on a real PostgreSQL and a real engine
 	$(VENV)/bin/pytest -n 2 --dist loadgroup $(ARGS)
 
-check: setup ## Formatter, linter, types, layers, architecture and unit tests, in under a minute
+check: setup ## Formatter, linter, types, layers, architecture and unit tests, in a minute or two
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/pytest -q tests/unit tests/architecture
+	$(VENV)/bin/pytest -q -n 2 tests/unit tests/architecture
 
 format: setup ## Let the formatter and the linter mend what they can
 	$(VENV)/bin/ruff format .
