@@ -213,11 +213,12 @@ written. Medians of rounds that alternate, each with new texts.
 
 
 _WHY = """
-Why it is missed: `local-hash-256` takes a tenth of a millisecond for a chunk, so the floor is hardly more
-than the splitter. Each document costs the product about 37 statements in three transactions, whatever its
-length, and each chunk a row with its text and vector. Tried: names of tables in statements made once,
-statements joined, terms counted in one statement, a text checked in one call instead of by character; these
-took off about a third. A model that is one costs more than all of this, and there the difference is gone.
+Where a row is missed: `local-hash-256` takes a tenth of a millisecond for a chunk, so its floor is hardly
+more than the splitter. Each document costs the product about 37 statements in three transactions, whatever
+its length, and each chunk a row with its text and vector. With a model of meaning the statements hardly
+count; there it is the API process, whose other work waits for the processor beside the model's own threads.
+Tried: names of tables in statements made once, statements joined, terms counted in one statement, a text
+checked in one call instead of by character; these took off about a third.
 """
 
 
