@@ -9,6 +9,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES = 64 * 1024
 HEAD_WITHIN_S = 30.0
+KEEP_ALIVE_S = 75
+"""How long an idle connection stays: longer than balancers and clients keep theirs, which is a minute as a
+rule. Whoever closes first while the other sends costs somebody a request.
+"""
 READ_WITHIN_S = 30.0
 
 
@@ -94,4 +98,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def server_config(app: ASGIApp, **options: Any) -> uvicorn.Config:
     """`app` as uvicorn serves it here, with the `options` of one installation."""
-    return uvicorn.Config(app, http=BoundedProtocol, ws="none", log_config=None, **options)
+    return uvicorn.Config(
+        app,
+        http=BoundedProtocol,
+        ws="none",
+        log_config=None,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        **options,
+    )

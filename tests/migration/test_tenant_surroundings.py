@@ -193,8 +193,8 @@ CALLS: dict[str, tuple[str, list[object]]] = {
     "gateway_facts": ("gateway_facts(%s, 'm')", [lambda _, their: their["tenants"]["tenant_id"]]),
     "read_gateway_facts": ("read_gateway_facts(%s, 'm')", [lambda mine, _: mine]),
     "reserve_model_call": (
-        "reserve_model_call(%s, %s, NULL, ARRAY[%s::uuid], %s, '', '', '', 1, 1,"
-        " NULL, NULL, NULL, NULL, NULL)",
+        "reserve_model_call(%s, %s, NULL, ARRAY[%s::uuid], %s,"  # noqa: ISC004 one statement
+        " '', '', '', 1, 1, NULL, NULL, NULL, NULL, NULL)",
         [
             lambda mine, _: mine,
             lambda _, their: their["model_reservations"]["id"],
