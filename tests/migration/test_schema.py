@@ -74,7 +74,8 @@ def test_the_policy_of_the_application_is_the_same_everywhere(admin: psycopg.Con
     rows = admin.execute(
         """
         SELECT tablename, cmd, qual, with_check FROM pg_policies
-         WHERE schemaname = 'eai' AND 'eai_app' = ANY (roles) AND tablename <> ALL (%s)""",
+         WHERE schemaname = 'eai' AND 'eai_app' = ANY (roles) AND tablename <> ALL (%s)
+           AND permissive = 'PERMISSIVE'""",
         [sorted(OPERATORS)],
     ).fetchall()
     bound = "(tenant_id = (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid)"

@@ -3,13 +3,17 @@
 import asyncio
 from uuid import uuid4
 
+import psycopg
 import pytest
+from sqlalchemy import make_url
 
 from eai.audit.actions import AuditAction
 from eai.audit.entries import AuditEntry, Evidence, ReservationState, Settlement, UsageRow
 from eai.audit.errors import AuditUnavailable
 from eai.finops.reservations import Reservation
 from eai.kernel.ids import BaseId
+from eai.platform.conninfo import libpq_conninfo
+from tests.conftest import DatabaseUrls
 from tests.integration.finops.conftest import ACTOR, Purse
 
 
@@ -88,11 +92,13 @@ async def test_a_reservation_ends_with_an_event_or_not_at_all(purse: Purse) -> N
         await purse.audit.flush(Evidence(settled=(Settlement(held.id, ReservationState.SETTLED, 1),)))
 
 
-async def test_a_call_that_outlived_its_period_counts_where_it_began(purse: Purse) -> None:
+async def test_a_call_that_outlived_its_period_counts_where_it_began(
+    purse: Purse, database_urls: DatabaseUrls
+) -> None:
     quota = await purse.quota(100)
     held = await purse.reserve(10)
     await purse.rows("UPDATE eai.quota_usage SET period_start = period_start - interval '1 month'")
-    await _date_back(purse)
+    _date_back(database_urls, purse)
     await purse.reserve(5)
     await purse.end(held, tokens=7)
     rows = await purse.rows("SELECT used, reserved FROM eai.quota_usage ORDER BY period_start")
@@ -135,18 +141,22 @@ async def test_a_process_of_the_version_before_still_flushes(purse: Purse) -> No
     assert await purse.actions() == ["x.y"]
 
 
-async def _date_back(purse: Purse) -> None:
+def _date_back(urls: DatabaseUrls, purse: Purse) -> None:
     """Let what is held have been reserved last month; the application itself may not change it."""
-    rows = await purse.rows("DELETE FROM eai.model_reservations RETURNING id, quotas")
-    ((reservation, quotas),) = rows
-    await purse.rows(
-        "INSERT INTO eai.model_reservations"
-        " (tenant_id, id, model, operation, tokens_bound, quotas, state, lease_until)"
-        " SELECT :tenant, :id, 'm', 'query', 10, jsonb_build_array(jsonb_build_object("
-        "   'quota', CAST(:quota AS text), 'metric', 'tokens', 'amount', 10,"
-        "   'period_start', date_trunc('month', now(), 'UTC') - interval '1 month')),"
-        " 'held', now() + interval '1 minute'",
-        tenant=purse.tenant,
-        id=reservation,
-        quota=quotas[0]["quota"],
-    )
+    with psycopg.connect(libpq_conninfo(make_url(urls.admin)), autocommit=True) as admin:
+        admin.execute(
+            """
+            UPDATE eai.model_reservations
+               SET quotas = jsonb_set(quotas, '{0,period_start}',
+                                      to_jsonb(date_trunc('month', now(), 'UTC') - interval '1 month'))
+             WHERE tenant_id = %s""",
+            [purse.tenant],
+        )
+
+
+async def test_what_is_held_cannot_be_deleted_by_the_application(purse: Purse) -> None:
+    await purse.quota(100)
+    held, ended = await purse.reserve(10), await purse.reserve(10)
+    await purse.end(ended, tokens=7)
+    assert await purse.rows("DELETE FROM eai.model_reservations RETURNING id") == [(ended.id,)]
+    assert await purse.rows("SELECT id FROM eai.model_reservations") == [(held.id,)]

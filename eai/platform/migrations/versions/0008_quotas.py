@@ -105,6 +105,10 @@ def _reservations() -> None:
         CREATE INDEX model_reservations_closed ON eai.model_reservations (tenant_id, settled_at)
         WHERE state <> 'held'""")
     tenant_table("model_reservations", grants="SELECT, INSERT, DELETE")
+    # What is held can only be settled: whoever deleted it would hide what a call may be spending.
+    op.execute(f"""
+        CREATE POLICY closed_only ON eai.model_reservations AS RESTRICTIVE FOR DELETE TO {APP}
+         USING (state <> 'held')""")
     op.execute(f"CREATE POLICY settling ON eai.model_reservations TO {AUDIT} USING (true) WITH CHECK (true)")
     op.execute(f"""
         GRANT SELECT, UPDATE (state, settled_at, tokens_used) ON eai.model_reservations TO {AUDIT}""")
