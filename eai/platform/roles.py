@@ -4,7 +4,8 @@ eai_owner    owns schema and tables; used by migrations only, reached by SET ROL
 eai_app      all requests and jobs; subject to row level security, owns nothing
 eai_auth     owns `authenticate`: may read credentials, so that a key finds its tenant
 eai_audit    owns the append functions: may add audit and usage rows, nothing else
-eai_sweeper  owns `list_tenant_ids`: may read tenant ids; the caller then binds each one
+eai_sweeper  owns the functions that list tenants: may read their ids and what makes work due, no contents;
+             the caller then binds each one
 """
 
 import psycopg

@@ -15,7 +15,7 @@ from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
-from eai.platform.expiry import erase_expired
+from eai.platform.expiry import erase_expired, tenants_with_due_work
 from eai.platform.jobs import Fenced, JobRun, Jobs
 from eai.platform.solitude import Solitude
 
@@ -182,9 +182,9 @@ class Worker:
         for job in await manager.get_stalled_jobs(seconds_since_heartbeat=stalled_after_s):
             await manager.retry_job(job)
         await manager.prune_stalled_workers(stalled_after_s)
-        for (tenant,) in await self._database.statement("SELECT eai.list_tenant_ids()", {}):
-            async with self._database.transaction(TenantId(tenant)) as session:
-                await self._jobs.requeue_expired(session, TenantId(tenant))
+        for tenant in await tenants_with_due_work(self._database, self._jobs.pace.lease_s):
+            async with self._database.transaction(tenant) as session:
+                await self._jobs.requeue_expired(session, tenant)
                 await erase_expired(session)
 
 

@@ -135,7 +135,7 @@ def test_every_function_in_reach_tells_and_changes_nothing_of_another_tenant(
     }
     by_key = {"authenticate", "subject", "open_query"}
     """The tenant is the one whose secret is presented; what they show is tested with identity."""
-    across = {"list_tenant_ids", "audit_unsettled", "tenants_with_expired_calls"}
+    across = {call.partition("(")[0] for call in ACROSS}
     """The named steps that tell tenants' ids, and nothing else."""
     flushing = {"audit_flush"}
     """Appends to the chain that each entry names; tested with the audit."""
@@ -157,7 +157,7 @@ def test_every_function_in_reach_tells_and_changes_nothing_of_another_tenant(
 
 def test_the_steps_across_tenants_tell_ids_alone(seeded: Seeded) -> None:
     with seeded.bound(None) as app:
-        for call in ("list_tenant_ids()", "audit_unsettled(1, now())", "tenants_with_expired_calls()"):
+        for call in ACROSS:
             rows = app.execute(f"SELECT * FROM eai.{call}").fetchall()
             assert rows
             assert all(len(row) == 1 and isinstance(row[0], UUID) for row in rows)
@@ -178,6 +178,12 @@ def _body(_mine: UUID, their: dict[str, Row]) -> bytes:
     ).encode()
 
 
+ACROSS = (
+    "list_tenant_ids()",
+    "audit_unsettled(1, now())",
+    "tenants_with_expired_calls()",
+    "tenants_with_due_work('-1 year')",
+)
 CALLS: dict[str, tuple[str, list[object]]] = {
     "subject_of_key": ("subject_of_key(%s)", [lambda _, their: their["api_keys"]["id"]]),
     "recheck": (

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import Database
-from eai.platform.expiry import erase_expired
+from eai.platform.expiry import erase_expired, tenants_with_due_work
 from eai.platform.jobs import Jobs
 
 _ADD = text("""
@@ -82,3 +82,80 @@ async def test_a_job_that_was_just_settled_stays(database: Database, tenant: Ten
         await jobs.complete(session, await jobs.begin(session, tenant, job, "test.settled", {}))
     await _sweep(database, tenant)
     assert await _count(database, tenant) == 1
+
+
+_SOON = 30.0
+
+
+@pytest.mark.parametrize(
+    ("state", "days", "is_due"),
+    [
+        ("completed", 6, False),
+        ("completed", 7, True),
+        ("cancelled", 7, True),
+        ("failed", 29, False),
+        ("failed", 30, True),
+    ],
+)
+async def test_a_tenant_is_visited_for_old_jobs_and_not_again(
+    database: Database, tenant: TenantId, other_tenant: TenantId, state: str, days: int, *, is_due: bool
+) -> None:
+    async with database.transaction(tenant) as session:
+        await session.execute(_ADD, {"tenant": tenant, "state": state, "days": days, "count": 1})
+    due = await tenants_with_due_work(database, _SOON)
+    assert (tenant in due, other_tenant in due) == (is_due, False)
+    await _sweep(database, tenant)
+    assert tenant not in await tenants_with_due_work(database, _SOON)
+
+
+@pytest.mark.parametrize(
+    ("state", "seconds", "is_due"),
+    [("running", -5, False), ("running", 1, True), ("queued", 29, False), ("queued", 31, True)],
+)
+async def test_a_tenant_is_visited_for_jobs_that_nobody_holds(
+    database: Database, tenant: TenantId, state: str, seconds: int, *, is_due: bool
+) -> None:
+    async with database.transaction(tenant) as session:
+        await session.execute(_HELD, {"tenant": tenant, "state": state, "seconds": seconds})
+    assert (tenant in await tenants_with_due_work(database, _SOON)) is is_due
+    if is_due:
+        async with database.transaction(tenant) as session:
+            assert await Jobs(database).requeue_expired(session, tenant) == 1
+        assert tenant not in await tenants_with_due_work(database, _SOON)
+
+
+@pytest.mark.parametrize(
+    ("response", "kept_s", "expires_s", "is_due"),
+    [
+        (b"sealed", 5, 60, False),
+        (b"sealed", -1, 60, True),
+        (None, -1, 60, False),
+        (None, None, 60, False),
+        (None, None, -1, True),
+    ],
+)
+async def test_a_tenant_is_visited_for_expired_answers_and_keys(
+    database: Database,
+    tenant: TenantId,
+    response: bytes | None,
+    kept_s: int | None,
+    expires_s: int,
+    *,
+    is_due: bool,
+) -> None:
+    values = {"tenant": tenant, "response": response, "kept": kept_s, "expires": expires_s}
+    async with database.transaction(tenant) as session:
+        await session.execute(_RECORD, values)
+    assert (tenant in await tenants_with_due_work(database, _SOON)) is is_due
+    await _sweep(database, tenant)
+    assert tenant not in await tenants_with_due_work(database, _SOON)
+
+
+_HELD = text("""
+    INSERT INTO eai.jobs (tenant_id, id, name, state, lease_until)
+    VALUES (:tenant, gen_random_uuid(), 'test.held', :state, now() - make_interval(secs => :seconds))""")
+_RECORD = text("""
+    INSERT INTO eai.idempotency_records (tenant_id, principal_id, route, key, fingerprint, effect_id,
+                                         lease_until, response, response_until, expires_at)
+    VALUES (:tenant, gen_random_uuid(), 'POST /x', 'a', '\\x00', gen_random_uuid(), now(), :response,
+            now() + make_interval(secs => :kept), now() + make_interval(secs => :expires))""")
