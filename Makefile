@@ -12,6 +12,8 @@ DOCS ?=
 ARGS ?=
 
 export UV_PROJECT_ENVIRONMENT := $(VENV)
+# The suite and the demo start a hundred processes: each would compile the product anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup lock demo test check format contracts bench clean
 
@@ -33,7 +35,7 @@ demo: setup ## Start everything, ingest sample documents, ask as two people, ver
 	$(VENV)/bin/eai demo $(if $(DOCS),--docs "$(DOCS)")
 
 test: setup ## Run the whole suite on a real PostgreSQL and a real engine
-	$(VENV)/bin/pytest -n 2 --dist loadgroup $(ARGS)
+	$(VENV)/bin/pytest -n 2 $(ARGS)
 
 check: setup ## Formatter, linter, types, layers, architecture and unit tests, in a minute or two
 	$(VENV)/bin/ruff format --check .

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import hypothesis
@@ -64,6 +64,16 @@ def pytest_configure(config: pytest.Config) -> None:
     asyncio.run(_start(server))
     config.stash[_started] = (server, home)
     os.environ[_RUN] = f"{server.admin_url} {server.app_url}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """How tests are shared out among processes."""
+    # Here, because the library may be absent where one process runs all.
+    from tests.scheduling import ByFile  # noqa: PLC0415
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

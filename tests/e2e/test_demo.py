@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("demo")]
+pytestmark = pytest.mark.timeout(240)
 
 _CITATION = re.compile(r"^ (?P<alone>[* ]) ?\s*(?P<rank>\d)  \d\.\d\d  (?P<level>[a-z]+) +(?P<title>\S.*)$")
 

@@ -18,7 +18,7 @@ from tests.integration.faults.outages import Load, documents, let_leases_run_out
 from tests.invariants import Judge
 from tests.stack import Caller
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_what_was_acknowledged_outlives_a_stop_and_a_kill_under_load() -> None:

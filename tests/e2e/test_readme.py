@@ -38,7 +38,6 @@ VISITS = {
 
 pytestmark = [
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("readme"),
     pytest.mark.skipif(shutil.which("curl") is None, reason="the pages use curl, which is not installed"),
 ]
 

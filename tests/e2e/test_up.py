@@ -20,7 +20,7 @@ import pytest
 from eai.integrations.postgres import leftovers
 from eai.integrations.processes import started_at, until
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("up")]
+pytestmark = pytest.mark.timeout(300)
 
 _FIRST_LINE_WITHIN_S = 100
 _STOPPED_WITHIN_S = 25

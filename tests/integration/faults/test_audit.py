@@ -7,15 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
-import pytest
 
 from eai.bootstrap import maintain
 from eai.platform.metrics import AUDIT_ALARMS
 from tests.integration.faults.outages import Victim, chain_locked, documents, ingest, query
 from tests.invariants import Judge
 from tests.stack import Company, Stack
-
-pytestmark = pytest.mark.xdist_group("faults")
 
 DEADLINE_S = 5.0
 """How long the product waits for a chain that somebody holds."""

@@ -5,7 +5,6 @@ import os
 import signal
 
 import httpx2
-import pytest
 
 from tests.integration.faults.outages import (
     ENGINE_DEADLINE_S,
@@ -17,8 +16,6 @@ from tests.integration.faults.outages import (
 )
 from tests.invariants import Judge
 from tests.stack import Company, Stack
-
-pytestmark = pytest.mark.xdist_group("faults")
 
 QUICKLY_S = 2.0
 

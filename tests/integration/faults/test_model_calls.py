@@ -24,8 +24,6 @@ from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
 from tests.stack import Caller, Company, Stack
 
-pytestmark = pytest.mark.xdist_group("model calls")
-
 EMBEDDINGS = "/v1/gateway/embeddings"
 LIMIT = 900
 LONGEST_BOUND = len("question 63.9 of process 2")

@@ -2,14 +2,10 @@
 
 import asyncio
 
-import pytest
-
 from eai.platform.jobs import Pace
 from tests.integration.faults.outages import Victim, documents, eventually, ingest, query, under_load
 from tests.invariants import Judge
 from tests.stack import Company, Stack
-
-pytestmark = pytest.mark.xdist_group("faults")
 
 LONGER_THAN_A_HEARTBEAT_S = 4.0
 BACK_WITHIN_S = 10.0

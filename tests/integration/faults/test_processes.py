@@ -16,8 +16,6 @@ from tests.integration.faults.outages import HASTE, Victim, documents, eventuall
 from tests.invariants import Judge
 from tests.stack import Caller, Company, Stack, running_stack, settings
 
-pytestmark = pytest.mark.xdist_group("faults")
-
 POINTS = ["embed", "ensure_space", "upsert", "count", "commit", "committed"]
 
 

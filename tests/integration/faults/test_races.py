@@ -20,8 +20,6 @@ from tests.integration.faults.outages import (
 from tests.invariants import Judge
 from tests.stack import Company, Json
 
-pytestmark = pytest.mark.xdist_group("faults")
-
 AFTER_EMBEDDING, AFTER_WRITING = "ensure_space", "count"
 
 

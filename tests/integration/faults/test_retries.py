@@ -10,8 +10,6 @@ from tests.integration.faults.outages import documents, ingest
 from tests.invariants import Judge
 from tests.stack import Company, Stack
 
-pytestmark = pytest.mark.xdist_group("faults")
-
 
 @pytest.mark.parametrize("is_swept", [False, True])
 async def test_a_refused_submission_may_be_repeated_under_its_key(

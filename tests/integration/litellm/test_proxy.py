@@ -20,7 +20,6 @@ from tests.stack import Company
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("litellm-proxy"),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 

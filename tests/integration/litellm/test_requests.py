@@ -15,7 +15,6 @@ from tests.integration.litellm import answers
 from tests.integration.litellm.conftest import KEY, VECTORS, Aim
 
 pytestmark = [
-    pytest.mark.xdist_group("litellm"),
     # What pydantic says of the library's own types, which would be an error here and nowhere else.
     pytest.mark.filterwarnings("ignore:Items? .* using the `ReadOnly` qualifier:UserWarning"),
     pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
