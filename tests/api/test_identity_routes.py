@@ -63,14 +63,12 @@ async def test_only_operators_see_tenants_and_operators_see_nothing_else(
 
 async def test_tenants_are_listed_in_pages(stack: Stack, company: Company) -> None:
     await stack.company()
-    seen: list[str] = []
-    cursor: dict[str, str] = {}
-    while True:
-        page = await stack.operator.got("/v1/tenants", limit=2, **cursor)
+    page = await stack.operator.got("/v1/tenants", limit=1)
+    seen = [tenant["id"] for tenant in page["data"]]
+    assert len(seen) == 1
+    while page["has_more"]:
+        page = await stack.operator.got("/v1/tenants", limit=200, cursor=page["next_cursor"])
         seen.extend(tenant["id"] for tenant in page["data"])
-        if not page["has_more"]:
-            break
-        cursor = {"cursor": page["next_cursor"]}
     assert company.id in seen
     assert len(seen) == len(set(seen))
 

