@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TypeVar, cast
 
 from eai.gateway.breaker import Breaker
-from eai.gateway.errors import ProviderUnavailable
+from eai.gateway.errors import ProviderRefused, ProviderUnavailable
 from eai.kernel.errors import BadGateway, EaiError
 
 T = TypeVar("T")
@@ -23,6 +23,15 @@ RETRYABLE = frozenset({
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 })  # fmt: skip
+
+REFUSALS = frozenset({
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+})  # fmt: skip
+"""The request is wrong. Where a key is refused (401, 403) it is not: an operator mends it, and work waits."""
 
 _MOST_FAILURES = 4
 _FIRST_PAUSE_S = 0.5
@@ -66,7 +75,8 @@ class ProviderFailure(Exception):
 
 def was_sent(error: BaseException) -> bool:
     """Whether a provider may have charged for what ended in `error`."""
-    return isinstance(error, BadGateway) or bool(error.__dict__.get(_SENT))
+    is_unusable = isinstance(error, BadGateway) and not isinstance(error, ProviderRefused)
+    return is_unusable or bool(error.__dict__.get(_SENT))
 
 
 def retry_after_s(header: str | None, now: float) -> float | None:
@@ -103,8 +113,8 @@ class Attempts:
     async def run(self, endpoint: str, attempt: Callable[[float], Awaitable[T]], before: Before) -> T:
         """What `attempt` returns; it is given the seconds that are left for it.
 
-        `before` is awaited ahead of each attempt, and what it raises ends the call. Raises
-        ProviderUnavailable. See `was_sent` for whether an error may have been charged for.
+        `before` is awaited ahead of each attempt, and what it raises ends the call. Raises ProviderRefused
+        and ProviderUnavailable. See `was_sent` for whether an error may have been charged for.
         """
         course = self._course(endpoint, self._deadline_s)
         with course:
@@ -209,11 +219,13 @@ class _Course:
             self._breaker.answered()
 
     def failed(self, failure: ProviderFailure) -> float:
-        """Seconds until the next attempt. Raises ProviderUnavailable when there is none."""
+        """Seconds until the next attempt; if there is none, raises ProviderRefused or ProviderUnavailable."""
         self._is_open = False
         self._failures += 1
         self._was_sent = self._was_sent or failure.was_sent
         self._judge(failure)
+        if failure.status in REFUSALS:
+            raise ProviderRefused(provider=self._endpoint, status=failure.status) from failure
         pause_s = self._pause_s(failure.retry_after_s)
         is_last = self._has_answered or not failure.is_retryable or self._failures >= _MOST_FAILURES
         if is_last or self._clock() + pause_s >= self._ends_at:

@@ -37,7 +37,7 @@ class Dispatch:
     async def embed(
         self, model: Model, texts: Sequence[str], role: EmbeddingRole, dimensions: int | None, before: Before
     ) -> ProviderEmbeddings:
-        """Raises ProviderUnavailable, ProviderResponseInvalid and what `before` raises."""
+        """Raises ProviderRefused, ProviderUnavailable, ProviderResponseInvalid and what `before` raises."""
         provider, endpoint = self._way(model)
 
         async def attempt(deadline_s: float) -> ProviderEmbeddings:

@@ -82,6 +82,12 @@ class ProviderUnavailable(Unavailable):
     retryable = True
 
 
+class ProviderRefused(BadGateway):
+    """The provider will not work on this request, and would not the next time. Nothing was charged."""
+
+    code = "provider_refused"
+
+
 class ModelInUse(Conflict):
     """A base holds vectors of the model, and this would change how they were made."""
 

@@ -66,6 +66,7 @@ def _what(intent: Intent) -> dict[str, Canonical]:
         "operation": str(intent.operation),
         "level": str(intent.level),
         "texts": len(intent.texts),
+        "policy_version": intent.facts.policy_version,
     }
 
 

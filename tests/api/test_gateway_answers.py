@@ -4,6 +4,7 @@ Each fault is tried by taking a document in and by asking a question, and an ind
 tenant's rows, index and chain afterwards.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import uuid4
@@ -36,6 +37,7 @@ class Wrong:
 WRONGS = {
     "429": Wrong(Step(status=429, headers=WISH), 503, "provider_unavailable", is_charged=False),
     "503": Wrong(Step(status=503, headers=WISH), 503, "provider_unavailable", is_charged=False),
+    "400": Wrong(Step(status=400), 502, "provider_refused", is_charged=False),
     "401": Wrong(Step(status=401), 503, "provider_unavailable", is_charged=False),
     "500": Wrong(Step(status=500), 503, "provider_unavailable"),
     "502": Wrong(Step(status=502), 503, "provider_unavailable"),
@@ -136,6 +138,19 @@ async def test_a_wrong_answer_is_an_error_of_its_own_and_charged_once(
     assert await scene.charged() == (before + charge, before + charge)
     assert await scene.titles() == ["The first"]
     assert (await scene.query("refunds")).status_code == 200
+
+
+async def test_a_document_that_its_provider_refuses_fails_and_is_not_tried_for_ever(scene: Scene) -> None:
+    await scene.provider.usually(Step(status=400))
+    path = f"/v1/knowledge-bases/{scene.base}/documents"
+    body = {"title": "Too long", "content": "A text that is too long for the model."}
+    accepted = await scene.company.admin.post(path, json=body, headers={"prefer": "respond-async"})
+    assert accepted.status_code == 202
+    while (found := await scene.company.admin.got(f"{path}/{accepted.json()['id']}"))["status"] != "failed":
+        assert found["status"] in {"pending", "processing"}
+        await asyncio.sleep(0.05)
+    assert found["error"]["code"] == "provider_refused"
+    assert len(await scene.provider.requests()) == 1
 
 
 @pytest.mark.parametrize("way", ["ingest", "query"])

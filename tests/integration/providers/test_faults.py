@@ -20,12 +20,14 @@ from eai.gateway.errors import (
     EgressDenied,
     EmbeddingDimensionMismatch,
     ModelSubstituted,
+    ProviderRefused,
     ProviderResponseInvalid,
     ProviderUnavailable,
 )
 from eai.gateway.ports import ChatMessage, EmbeddingRole
 from eai.gateway.registry import Capability
 from eai.integrations.openai_compatible import OpenAiCompatible
+from eai.kernel.errors import EaiError
 from eai.platform.outbound import Outbound
 from tests.integration.providers.conftest import Pauses, nothing, target_of
 from tests.provider.process import ProviderProcess
@@ -131,8 +133,9 @@ async def test_a_lasting_fault_is_not_tried_again(
 ) -> None:
     step = Step(status=status, headers={"location": f"http://127.0.0.1:{provider.port}/v1/embeddings"})
     await provider.usually(step)
-    error = await error_of(calls[kind], ProviderUnavailable)
-    assert isinstance(error, ProviderUnavailable)
+    kind_of_error = ProviderRefused if status in {400, 404} else ProviderUnavailable
+    error = await error_of(calls[kind], kind_of_error)
+    assert isinstance(error, EaiError)
     assert error.details == {"provider": "testing", "status": status}
     assert len(await provider.requests()) == 1
 

@@ -8,7 +8,14 @@ from email.utils import formatdate
 import pytest
 
 from eai.gateway.attempts import Attempts, ProviderFailure, retry_after_s, was_sent
-from eai.gateway.errors import EgressDenied, KillSwitchEngaged, ProviderResponseInvalid, ProviderUnavailable
+from eai.gateway.errors import (
+    EgressDenied,
+    KillSwitchEngaged,
+    ProviderRefused,
+    ProviderResponseInvalid,
+    ProviderUnavailable,
+)
+from eai.kernel.errors import EaiError
 
 NOW = 1_700_000_000.0
 
@@ -68,8 +75,8 @@ def status(code: int, retry_after: float | None = None) -> ProviderFailure:
     return ProviderFailure.of_status(code, retry_after)
 
 
-async def failure_of(running: Awaitable[object]) -> ProviderUnavailable:
-    with pytest.raises(ProviderUnavailable) as caught:
+async def failure_of(running: Awaitable[object]) -> ProviderUnavailable | ProviderRefused:
+    with pytest.raises((ProviderUnavailable, ProviderRefused)) as caught:
         await running
     return caught.value
 
@@ -97,12 +104,21 @@ async def test_there_are_three_more_attempts_at_most(attempts: Attempts) -> None
     assert error.retry_after_s == 5
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 408, 422, 500, 501, 302])
-async def test_what_would_fail_again_is_not_tried_again(attempts: Attempts, code: int) -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        *[(code, ProviderRefused) for code in (400, 404, 405, 413, 422)],
+        *[(code, ProviderUnavailable) for code in (401, 403, 408, 500, 501, 302)],
+    ],
+)
+async def test_what_would_fail_again_is_not_tried_again(
+    attempts: Attempts, code: int, kind: type[EaiError]
+) -> None:
     provider = Provider(status(code), "well")
     error = await failure_of(attempts.run("vllm", provider, nothing))
     assert len(provider.given) == 1
-    assert error.details["status"] == code
+    assert type(error) is kind
+    assert error.details == {"provider": "vllm", "status": code}
 
 
 @pytest.mark.parametrize(
@@ -172,6 +188,7 @@ async def test_switches_that_take_all_the_time_leave_none_for_the_call(
     ("failure", "is_charged"),
     [
         (status(429), False), (status(503), False), (status(401), False), (status(400), False),
+        (status(404), False),
         (status(500), True), (status(502), True), (status(504), True),
         (ProviderFailure(is_retryable=True, was_sent=False), False),
         (ProviderFailure(is_retryable=True), True),
@@ -186,8 +203,9 @@ async def test_what_may_have_been_charged_is_known_of_the_failure(
 
 async def test_one_attempt_that_may_have_been_charged_is_remembered(attempts: Attempts) -> None:
     broken = ProviderFailure(is_retryable=True)
-    error = await failure_of(attempts.run("vllm", Provider(broken, *[status(429)] * 3), nothing))
-    assert was_sent(error)
+    for last in (429, 400):
+        error = await failure_of(attempts.run("vllm", Provider(broken, *[status(last)] * 3), nothing))
+        assert was_sent(error)
 
 
 async def test_an_answer_that_cannot_be_used_was_paid_for(attempts: Attempts) -> None:
