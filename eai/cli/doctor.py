@@ -229,6 +229,25 @@ async def model_is_installed(settings: Settings) -> Finding:
     return Finding("models", ok=True, says=f"bases take {name}")
 
 
+async def policy_engine_answers(settings: Settings) -> Finding:
+    """The Open Policy Agent beside the product answers, where there is one: without it nothing is decided."""
+    from eai.integrations.opa import OpaPolicies  # noqa: PLC0415
+    from eai.policies.errors import PolicyUnavailable  # noqa: PLC0415
+
+    url = settings.policies.opa_url
+    if url is None:
+        return Finding("policies", ok=True, says="Cedar's alone; no EAI_OPA_URL")
+    engine = OpaPolicies(url)
+    try:
+        await engine.check()
+    except PolicyUnavailable:
+        mend = "start it, or correct EAI_OPA_URL; until then no model is called"
+        return Finding("policies", ok=False, says=f"{url} does not answer", mend=mend)
+    finally:
+        await engine.close()
+    return Finding("policies", ok=True, says=f"{url} answers")
+
+
 CHECKS: tuple[Check, ...] = (
     home_is_private,
     database_answers,
@@ -238,6 +257,7 @@ CHECKS: tuple[Check, ...] = (
     anchor_is_writable,
     master_key_is_usable,
     model_is_installed,
+    policy_engine_answers,
 )
 
 

@@ -51,6 +51,16 @@ class OpaPolicies:
             raise PolicyUnavailable
         return _decision(status, answer)
 
+    async def check(self) -> None:
+        """Return when something that speaks HTTP answers there. Raises PolicyUnavailable."""
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                status, _ = await self._answered(b"{}")
+        except (TimeoutError, httpx2.HTTPError) as error:
+            raise PolicyUnavailable from error
+        if status in _AWAY:
+            raise PolicyUnavailable
+
     async def close(self) -> None:
         """Let go of the connections."""
         await self._client.aclose()

@@ -7,6 +7,7 @@ import pytest
 
 from eai.cli.doctor import Finding, examine
 from eai.integrations.home import HomeFolder
+from tests.fakes.recorder import Answer, recording
 
 MASTER_KEY = "bWFzdGVyIGtleSBvZiB0aGlydHktdHdvIGJ5dGVzISE="
 NOTHING_LISTENS = "postgresql://eai_app:pw@127.0.0.1:1/eai"
@@ -105,3 +106,25 @@ async def test_a_model_that_nobody_ships(home: HomeFolder) -> None:
 async def test_a_model_that_cannot_be_the_one_of_bases(home: HomeFolder) -> None:
     finding = (await found(home, EAI_RAG_EMBEDDING_MODEL="rerank-v3.5"))["models"]
     assert (finding.ok, finding.says) == (False, "rerank-v3.5 is not known")
+
+
+@pytest.mark.parametrize(
+    ("answer", "ok", "says"),
+    [
+        (Answer({"result": {"allow": False}}), True, "answers"),
+        (Answer({}, status=503), False, "does not answer"),
+    ],
+)
+async def test_a_policy_engine_beside_the_product(
+    home: HomeFolder, answer: Answer, *, ok: bool, says: str
+) -> None:
+    async with recording(lambda _: answer) as opa:
+        finding = (await found(home, EAI_OPA_URL=opa.url))["policies"]
+    assert (finding.ok, finding.says) == (ok, f"{opa.url} {says}")
+    assert (finding.mend is None) is ok
+
+
+async def test_a_policy_engine_that_nobody_runs(home: HomeFolder) -> None:
+    finding = (await found(home, EAI_OPA_URL="http://127.0.0.1:1"))["policies"]
+    assert (finding.ok, finding.says) == (False, "http://127.0.0.1:1 does not answer")
+    assert finding.mend == "start it, or correct EAI_OPA_URL; until then no model is called"
