@@ -6,26 +6,37 @@ product at large, and single autocommitted statements for the few SQL functions 
 which bind the tenant themselves as their first step.
 """
 
+import select
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, LiteralString, cast
 
 import orjson
 import psycopg
+from psycopg import sql
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from sqlalchemy import make_url, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as CheckoutTimeout
-from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.ext.asyncio import (
+    AsyncConnection,
+    AsyncEngine,
+    AsyncSession,
+    async_sessionmaker,
+    create_async_engine,
+)
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from eai.kernel.errors import Unavailable
 from eai.kernel.ids import TenantId
 from eai.platform.conninfo import libpq_conninfo
-from eai.platform.shares import Shares
+from eai.platform.shares import NoShare, Shares
 
-BIND_TENANT = text("SELECT set_config('app.tenant_id', :tenant, true)")
+# One round trip. Without parameters nothing is prepared, and only so may two statements travel together.
+_BEGIN = b"BEGIN; SELECT set_config('app.tenant_id', %s, true)"
 
 # SQLSTATE classes and codes after which the same request may succeed: connection lost, server going
 # down or full, lock or statement timeout, deadlock, serialization failure.
@@ -68,13 +79,16 @@ class Database:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=checkout_timeout_s,
-            pool_pre_ping=True,
+            # What begins a transaction is `_begin`: a driver that began one by itself would take a round
+            # trip more.
+            connect_args={"autocommit": True},
             # What a statement was given may be a document or a key; it has no place in an error's text.
             hide_parameters=True,
             json_deserializer=orjson.loads,
             json_serializer=lambda value: orjson.dumps(value).decode(),
         )
-        self._sessions = async_sessionmaker(self._engine, expire_on_commit=False)
+        _pass_over_lost_connections(self._engine)
+        self._sessions = async_sessionmaker(self._engine, expire_on_commit=False, autobegin=False)
         self._checkout_timeout_s = checkout_timeout_s
         largest_share = max(1, int(pool_size * LARGEST_SHARE))
         self._shares = Shares(largest_share)
@@ -110,19 +124,25 @@ class Database:
 
         Raises DatabaseUnavailable when PostgreSQL fails in a way that may pass; nothing is kept then.
         """
-        async with AsyncExitStack() as stack:
-            try:
-                await stack.enter_async_context(self._shares.one(tenant, self._checkout_timeout_s))
-            except TimeoutError as error:
-                raise DatabaseUnavailable from error
-            yield await stack.enter_async_context(self._transaction(tenant))
+        try:
+            async with (
+                self._shares.one(tenant, self._checkout_timeout_s),
+                self._transaction(tenant) as session,
+            ):
+                yield session
+        except NoShare as error:
+            raise DatabaseUnavailable from error
 
     @asynccontextmanager
     async def _transaction(self, tenant: TenantId) -> AsyncIterator[AsyncSession]:
+        session = self._sessions()
         try:
-            async with self._sessions.begin() as session:
-                await session.execute(BIND_TENANT, {"tenant": str(tenant)})
+            try:
+                await _begin(session, tenant)
                 yield session
+                await session.commit()
+            finally:
+                await _close(session)
         except CheckoutTimeout as error:
             raise DatabaseUnavailable from error
         except DBAPIError as error:
@@ -156,12 +176,11 @@ class Database:
         self, tenant: TenantId, query: LiteralString, parameters: Mapping[str, Any]
     ) -> list[TupleRow]:
         """`statement` for one that may wait for a lock of `tenant`: those wait in the tenant's share."""
-        async with AsyncExitStack() as stack:
-            try:
-                await stack.enter_async_context(self._waiting.one(tenant, self._checkout_timeout_s))
-            except TimeoutError as error:
-                raise DatabaseUnavailable from error
-            return await self.statement(query, parameters)
+        try:
+            async with self._waiting.one(tenant, self._checkout_timeout_s):
+                return await self.statement(query, parameters)
+        except NoShare as error:
+            raise DatabaseUnavailable from error
 
     async def check(self) -> None:
         """Return when PostgreSQL answers; raises DatabaseUnavailable."""
@@ -175,8 +194,54 @@ class Database:
 
 async def raw_connection(session: AsyncSession) -> psycopg.AsyncConnection:
     """The psycopg connection under `session`, inside its transaction."""
-    connection = await (await session.connection()).get_raw_connection()
-    return cast(psycopg.AsyncConnection, connection.driver_connection)
+    return _driver(await session.connection())
+
+
+async def _begin(session: AsyncSession, tenant: TenantId) -> None:
+    session.sync_session.begin()
+    connection = await session.connection()
+    try:
+        await _driver(connection).execute(_BEGIN % sql.quote(str(tenant)).encode())
+    except psycopg.OperationalError as error:
+        await connection.invalidate(error)
+        raise
+
+
+async def _close(session: AsyncSession) -> None:
+    if session.in_transaction():
+        async with session:
+            pass  # rolls back to the end, also where the task is cancelled meanwhile
+    else:
+        session.sync_session.close()  # has nothing to wait for
+
+
+def _driver(connection: AsyncConnection) -> psycopg.AsyncConnection:
+    assert connection.sync_connection is not None
+    return cast(psycopg.AsyncConnection, connection.sync_connection.connection.driver_connection)
+
+
+def _pass_over_lost_connections(engine: AsyncEngine) -> None:
+    """Look at a pooled connection before it is used, and ask the server only where there is reason to.
+
+    Of a server that went away the socket tells by itself: there is something to read, if only its end.
+    """
+
+    def look(connection: DBAPIConnection, entry: ConnectionPoolEntry, _: object) -> None:
+        driver = cast(psycopg.AsyncConnection, entry.driver_connection)
+        try:
+            if _has_something_to_read(driver):
+                engine.dialect.do_ping(connection)
+        except (psycopg.Error, OSError) as error:
+            # Those that were opened before it are gone with it, more often than not.
+            raise InvalidatePoolError from error
+
+    event.listen(engine.sync_engine, "checkout", look)
+
+
+def _has_something_to_read(connection: psycopg.AsyncConnection) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 async def _read_json_with_orjson(connection: psycopg.AsyncConnection) -> None:
