@@ -200,3 +200,13 @@ async def test_a_text_as_long_as_may_be_is_read(engine: CedarEngine) -> None:
 async def test_what_only_partial_evaluation_knows_denies(engine: CedarEngine) -> None:
     decision = await _decided(engine, question(), partial=f'{FORBID} when {{ unknown("x") }};')
     assert not decision.is_allowed
+
+
+async def test_a_question_asked_again_has_its_own_answer_however_many_came_between(
+    engine: CedarEngine,
+) -> None:
+    rules = await engine.narrowing({"mine": f"{FORBID} when {{ context.texts > 100 }};"})
+    for _ in range(2):
+        for texts in range(50, 150):
+            asked = question(context={**CONTEXT, "texts": texts})
+            assert rules.decide(asked).is_allowed is (texts <= 100)
