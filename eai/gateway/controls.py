@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from eai.access.classification import Classification
-from eai.dlp.ports import DlpAction, Scanner, Verdict
+from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
 from eai.gateway.calls import Caller, ModelCall, Operation
 from eai.gateway.errors import (
     CapabilityMissing,
@@ -44,7 +44,10 @@ class Egress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A call on its way through the controls: `level` and `texts` are what would really leave."""
+    """A call on its way through the controls: `level` and `texts` are what would really leave.
+
+    `searched_by` are the rules by which these very texts were looked through; None where nobody has yet.
+    """
 
     caller: Caller
     name: str
@@ -54,10 +57,20 @@ class Intent:
     texts: Sequence[str]
     facts: Facts
     warnings: tuple[str, ...] = ()
+    searched_by: DlpRules | None = None
 
     @classmethod
-    def of(cls, call: ModelCall, facts: Facts) -> "Intent":
-        return cls(call.caller, call.model, call.capability, call.operation, call.level, call.texts, facts)
+    def of(cls, call: ModelCall, facts: Facts, searched_by: DlpRules | None = None) -> "Intent":
+        return cls(
+            call.caller,
+            call.model,
+            call.capability,
+            call.operation,
+            call.level,
+            call.texts,
+            facts,
+            searched_by=searched_by,
+        )
 
     @property
     def tenant(self) -> TenantId:
@@ -143,11 +156,14 @@ class Controls:
         return intent
 
     async def _dlp(self, intent: Intent) -> Intent:
+        if intent.searched_by == intent.facts.dlp:
+            return intent
         verdict = await self._scanner.scan(intent.texts, intent.facts.dlp)
         if verdict.action is DlpAction.BLOCK or (
             verdict.action is DlpAction.REDACT and intent.operation in _STORED
         ):
             raise DlpBlocked(entities=_entities(verdict))
+        intent = replace(intent, searched_by=intent.facts.dlp)
         if verdict.action is DlpAction.REDACT:
             intent = replace(intent, texts=verdict.texts, warnings=(*intent.warnings, REDACTED))
         if verdict.level is None or not verdict.level.exceeds(intent.level):

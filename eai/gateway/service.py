@@ -14,6 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from eai.access.classification import Classification
+from eai.dlp.ports import DlpRules
 from eai.gateway.answers import (
     believed,
     believed_completion,
@@ -116,18 +117,20 @@ class Gateway:
         """
         done: list[Embeddings] = []
         warnings: tuple[str, ...] = ()
+        searched_by: DlpRules | None = None
         if len(call.inputs) > self._batch_size:
             # What the border of two batches cuts in two is found only where both are looked through: the
-            # batches are made of what may leave of the whole.
+            # batches are made of what may leave of the whole, and not searched again by the same rules.
             whole = await self._admitted(call, facts)
             call, warnings = replace(call, inputs=whole.texts, level=whole.level), whole.warnings
+            searched_by = whole.searched_by
         for start in range(0, len(call.inputs), self._batch_size):
             if done:
                 await self._ledger.record(done[-1].evidence)
             if call.before_batch is not None:
                 await call.before_batch()
             batch = replace(call, inputs=call.inputs[start : start + self._batch_size])
-            done.append(await self._embed_batch(batch, facts))
+            done.append(await self._embed_batch(batch, facts, searched_by))
         metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc(len(call.inputs))
         return Embeddings(
             np.concatenate([batch.vectors for batch in done]),
@@ -183,8 +186,10 @@ class Gateway:
         # Out of the block: whether it was recorded or not, it is not settled again.
         await self._ledger.record(entry.evidence(stream.usage))
 
-    async def _embed_batch(self, call: EmbeddingCall, facts: Facts | None) -> Embeddings:
-        intent = await self._admitted(call, facts)
+    async def _embed_batch(
+        self, call: EmbeddingCall, facts: Facts | None, searched_by: DlpRules | None
+    ) -> Embeddings:
+        intent = await self._admitted(call, facts, searched_by)
         model = intent.model
         dimensions = call.dimensions or model.dimensions[0]
         async with self._ledger.opened(intent, call, _estimate(intent.texts)) as entry:
@@ -207,9 +212,11 @@ class Gateway:
         )
         return embedding_matrix(model, len(intent.texts), dimensions, found), found.tokens
 
-    async def _admitted(self, call: ModelCall, facts: Facts | None) -> Intent:
+    async def _admitted(
+        self, call: ModelCall, facts: Facts | None, searched_by: DlpRules | None = None
+    ) -> Intent:
         known = facts or await self.facts(call.caller.tenant, call.model)
-        intent = Intent.of(call, known)
+        intent = Intent.of(call, known, searched_by)
         try:
             return await self._controls.admit(intent)
         except EaiError as error:

@@ -14,6 +14,7 @@ from eai.access.rights_class import generation_key, rights_key
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.service import Audit
+from eai.dlp.ports import Scanner
 from eai.dlp.scanner import PatternScanner
 from eai.finops.reservations import Reservations
 from eai.gateway.attempts import Attempts
@@ -73,6 +74,7 @@ def gateway_of(
     *,
     default: str | None = MODEL,
     batch_size: int = 64,
+    scanner: Scanner | None = None,
 ) -> Gateway:
     """A gateway as the product composes it, with these models in the process."""
     cedar, outbound = CedarEngine(), Outbound()
@@ -80,7 +82,7 @@ def gateway_of(
         models,
         FactsRows(database),
         Controls(
-            PatternScanner(),
+            scanner or PatternScanner(),
             Policies(cedar, RuleSets(database, cedar), None),
             EgressGuard(outbound),
             is_production=False,
