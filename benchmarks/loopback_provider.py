@@ -5,6 +5,7 @@ Its vectors are made once and are the same for every text. `--wait-ms` answers l
 
 import argparse
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -51,24 +52,26 @@ class _Vectors:
 
     def __init__(self) -> None:
         drawn = np.random.default_rng(7).standard_normal(DIMENSIONS)
-        self._vector = orjson.dumps(
-            (drawn / np.linalg.norm(drawn)).astype(np.float32), option=orjson.OPT_SERIALIZE_NUMPY
-        )
-        self._lists: dict[int, bytes] = {}
+        vector = (drawn / np.linalg.norm(drawn)).astype(np.float32)
+        numbers = orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY)
+        packed = orjson.dumps(base64.b64encode(vector.tobytes()).decode())
+        self._vectors = {"float": numbers, "base64": packed}
+        self._lists: dict[tuple[int, str], bytes] = {}
 
     def answer(self, request: dict[str, Any]) -> bytes:
         texts = request["input"] if isinstance(request["input"], list) else [request["input"]]
         tokens = sum(len(text.split()) for text in texts)
         rest = {"model": request["model"], "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
-        return b'{"object":"list","data":[%b],%b' % (self._list(len(texts)), orjson.dumps(rest)[1:])
+        vectors = self._list(len(texts), request.get("encoding_format", "float"))
+        return b'{"object":"list","data":[%b],%b' % (vectors, orjson.dumps(rest)[1:])
 
-    def _list(self, count: int) -> bytes:
-        if count not in self._lists:
-            self._lists[count] = b",".join(
-                b'{"object":"embedding","index":%d,"embedding":%b}' % (index, self._vector)
+    def _list(self, count: int, form: str) -> bytes:
+        if (count, form) not in self._lists:
+            self._lists[count, form] = b",".join(
+                b'{"object":"embedding","index":%d,"embedding":%b}' % (index, self._vectors[form])
                 for index in range(count)
             )
-        return self._lists[count]
+        return self._lists[count, form]
 
 
 class _Connection(asyncio.Protocol):

@@ -28,6 +28,7 @@ from eai.gateway.ports import (
 )
 from eai.gateway.templates import ROLE_PARAMETERS, TEXT_PREFIX
 from eai.integrations import openai_answers as answers
+from eai.integrations.packed_vectors import PARAMETER, PackedVectors
 from eai.platform.egress import AddressRefused
 from eai.platform.outbound import Failure, Outbound, OutboundFailed
 
@@ -56,6 +57,7 @@ class OpenAiCompatible:
     def __init__(self, outbound: Outbound, *, now: Callable[[], float] = time.time) -> None:
         self._outbound = outbound
         self._now = now
+        self._packed = PackedVectors()
 
     async def embed(
         self, target: Target, texts: Sequence[str], role: EmbeddingRole, dimensions: int | None
@@ -68,10 +70,18 @@ class OpenAiCompatible:
         body |= {"model": target.model.provider_model, "input": [prefix + text for text in texts]}
         if dimensions is not None and len(target.model.dimensions) > 1:
             body["dimensions"] = dimensions
+        is_packed = self._packed.are_asked_of(target)
+        if is_packed:
+            body |= PARAMETER
         # Vectors of another size are read too: they are an error of their own.
         numbers = len(texts) * max(_MOST_NUMBERS, *target.model.dimensions)
+        try:
+            with _told(target):
+                answer = await self._post(target, "/embeddings", body, numbers * _BYTES_PER_NUMBER)
+        except ProviderFailure as failure:
+            raise self._packed.failed(target, failure, was_asked=is_packed) from None
+        self._packed.answered(target, was_asked=is_packed)
         with _told(target):
-            answer = await self._post(target, "/embeddings", body, numbers * _BYTES_PER_NUMBER)
             return answers.embeddings(answer)
 
     async def rerank(self, target: Target, query: str, documents: Sequence[str]) -> ProviderRanking:

@@ -131,6 +131,8 @@ async def test_a_passing_fault_is_tried_again_three_times_at_most(
 async def test_a_lasting_fault_is_not_tried_again(
     calls: dict[str, Call], provider: ProviderProcess, kind: str, status: int
 ) -> None:
+    await calls[kind]()  # from here on, a refusal is not for the form in which vectors are asked for
+    await provider.forget()
     step = Step(status=status, headers={"location": f"http://127.0.0.1:{provider.port}/v1/embeddings"})
     await provider.usually(step)
     kind_of_error = ProviderRefused if status in {400, 404} else ProviderUnavailable

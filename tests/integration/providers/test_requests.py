@@ -15,6 +15,7 @@ from tests.provider.process import ProviderProcess, Request
 from tests.provider.steps import Step
 
 DOCUMENT, QUERY = EmbeddingRole.DOCUMENT, EmbeddingRole.QUERY
+ALWAYS = {"model": "bge-m3", "encoding_format": "base64"}
 MESSAGES = [ChatMessage("system", "Be brief."), ChatMessage("user", "Où est l'été ?")]
 
 
@@ -30,7 +31,9 @@ async def test_an_embedding_request_is_this_and_nothing_else(
     answer = await openai.embed(target_of(provider.url)(5), ["un été", "deux"], DOCUMENT, None)
     request = await only(provider)
     assert (request.method, request.target) == ("POST", "/v1/embeddings")
-    assert request.body == '{"model":"bge-m3","input":["un été","deux"]}'.encode()
+    assert request.body == (
+        '{"model":"bge-m3","input":["un été","deux"],"encoding_format":"base64"}'.encode()
+    )
     marker = request.headers["x-request-id"]
     assert marker.startswith("eai-")
     assert request.headers == {
@@ -85,8 +88,8 @@ async def test_each_side_of_a_search_is_told_as_it_was_registered(
     for role in (DOCUMENT, QUERY):
         await openai.embed(target_of(provider.url, roles=roles)(5), ["un"], role, None)
     first, second = await provider.requests()
-    assert first.json == {"model": "bge-m3", "input": ["un"], "input_type": "search_document"}
-    assert second.json == {"model": "bge-m3", "input": ["query: un"], "input_type": "search_query"}
+    assert first.json == {**ALWAYS, "input": ["un"], "input_type": "search_document"}
+    assert second.json == {**ALWAYS, "input": ["query: un"], "input_type": "search_query"}
 
 
 async def test_no_row_can_change_where_a_request_goes_or_what_it_is(
@@ -95,11 +98,11 @@ async def test_no_row_can_change_where_a_request_goes_or_what_it_is(
     slipped: Mapping[str, str] = {
         "api_base": "http://evil", "base_url": "http://evil", "api_key": "other", "model": "other",
         "input": "other", "extra_headers": "x", "extra_body": "x", "user": "x", "metadata": "x",
-        "fallbacks": "other", "encoding_format": "base64", "dimensions": "4", "stream": "true",
+        "fallbacks": "other", "encoding_format": "float", "dimensions": "4", "stream": "true",
         "input_type": "query",
     }  # fmt: skip
     await openai.embed(target_of(provider.url, roles={QUERY: slipped})(5), ["un"], QUERY, None)
-    assert (await only(provider)).json == {"model": "bge-m3", "input": ["un"], "input_type": "query"}
+    assert (await only(provider)).json == {**ALWAYS, "input": ["un"], "input_type": "query"}
 
 
 async def test_a_rerank_request_and_its_answer(provider: ProviderProcess, openai: OpenAiCompatible) -> None:
