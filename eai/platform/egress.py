@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -71,6 +72,7 @@ class Destination:
     path: str
 
     @classmethod
+    @lru_cache(maxsize=1_024)
     def parse(cls, url: str) -> Self:
         """Read one plain spelling: no user, query or fragment, and no disguised address.
 
