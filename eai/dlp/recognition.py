@@ -40,7 +40,10 @@ class Recogniser(Protocol):
     def reach(self) -> int: ...
 
     def may_hold(self, passage: Passage) -> bool:
-        """False only where there is no such entity; cheap, for it is asked of every text."""
+        """False only where there is no such entity; cheap, for it is asked of every text.
+
+        A text that may hold one still may with others before and behind it.
+        """
         ...
 
     def find(self, passage: Passage) -> Iterable[tuple[int, int]]:
@@ -64,22 +67,29 @@ class Found(NamedTuple):
 
 def recognise(texts: Sequence[str], recognisers: Sequence[Recogniser]) -> list[Found]:
     """Everything found in normalised `texts`, which follow each other, in order; nothing twice."""
+    joined = [Joined.of(texts, glue) for glue in ("", " ")] if len(texts) > 1 else []
+    # Most kinds are dismissed in one look at all texts, and not looked for in each of them.
+    likely = _possible(Passage(joined[0].text), recognisers) if joined else recognisers
     within = (
         (number, start, end, entity)
         for number, text in enumerate(texts)
-        for start, end, entity in _within(Passage(text), recognisers)
+        for start, end, entity in _within(Passage(text), likely, recognisers)
     )
-    across = chain.from_iterable(_across(Joined.of(texts, glue), recognisers) for glue in ("", " "))
-    return _outermost(chain(within, across if len(texts) > 1 else ()))
+    across = chain.from_iterable(_across(each, likely) for each in joined)
+    return _outermost(chain(within, across))
+
+
+def _possible(passage: Passage, recognisers: Sequence[Recogniser]) -> Sequence[Recogniser]:
+    return [recogniser for recogniser in recognisers if recogniser.may_hold(passage)]
 
 
 def _within(
-    passage: Passage, recognisers: Sequence[Recogniser], layer: int = 0
+    passage: Passage, likely: Sequence[Recogniser], recognisers: Sequence[Recogniser], layer: int = 0
 ) -> Iterator[tuple[int, int, str]]:
-    for recogniser in recognisers:
-        if recogniser.may_hold(passage):
-            for start, end in recogniser.find(passage):
-                yield start, end, recogniser.entity
+    """What one of `likely` finds in the passage, or any of `recognisers` in what is encoded there."""
+    for recogniser in _possible(passage, likely):
+        for start, end in recogniser.find(passage):
+            yield start, end, recogniser.entity
     if layer < _MOST_LAYERS:
         yield from _encoded(passage, recognisers, layer)
 
@@ -98,17 +108,14 @@ def _encoded(
     if texts:
         # In one go, since a page may hold thousands of short ones.
         inner = Joined.of(texts, _APART)
-        for start, end, entity in _within(Passage(inner.text), recognisers, layer + 1):
+        for start, end, entity in _within(Passage(inner.text), recognisers, recognisers, layer + 1):
             for number, *_ in inner.parts(start, end):
                 yield *places[number], entity
 
 
 def _across(joined: Joined, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, int, int, str]]:
     """What lies in several texts at once: each has its part."""
-    whole = Passage(joined.text)
-    for recogniser in recognisers:
-        if not recogniser.may_hold(whole):
-            continue
+    for recogniser in _possible(Passage(joined.text), recognisers):
         for low, high in joined.around_borders(recogniser.reach):
             window = Passage(joined.text[low:high])
             for start, end in recogniser.find(window) if recogniser.may_hold(window) else ():

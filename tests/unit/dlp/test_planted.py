@@ -10,11 +10,19 @@ from hypothesis import strategies as st
 from eai.dlp.normalisation import normalise
 from eai.dlp.passage import Passage
 from eai.dlp.ports import DlpAction
-from eai.dlp.recognition import RECOGNISERS
+from eai.dlp.recognition import RECOGNISERS, recognise
 from eai.dlp.scanner import PatternScanner
 from tests.unit.dlp.finding import entities, found
 from tests.unit.dlp.planted import cards, disguised, ibans, printable_words, quiet_words, usual, words
 
+SECRETS = st.sampled_from([
+    "a@example.org",
+    "AKIA" + "A2" * 8,
+    "ghp_" + "a1" * 20,
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----",
+    b64encode(b"write to somebody@example.org today").decode(),
+    "1 85 05 78 006 084 91",
+])  # fmt: skip
 REDACT_ALL = {str(recogniser.entity): DlpAction.REDACT for recogniser in RECOGNISERS}
 
 
@@ -98,3 +106,15 @@ def test_what_is_dismissed_at_a_glance_holds_nothing(parts: list[str]) -> None:
     passage = Passage(normalise("".join(parts)).text)
     for recogniser in RECOGNISERS:
         assert recogniser.may_hold(passage) or not list(recogniser.find(passage))
+
+
+@given(st.lists(st.one_of(words, quiet_words, cards().flatmap(disguised), ibans(), SECRETS), max_size=5))
+def test_what_is_found_in_a_text_alone_is_found_among_others(texts: Sequence[str]) -> None:
+    read = [normalise(text).text for text in texts]
+    alone = {(number, *one[1:]) for number, text in enumerate(read) for one in recognise([text], RECOGNISERS)}
+    among = recognise(read, RECOGNISERS)
+    for number, start, end, entity in alone:
+        assert any(
+            (one.text, one.entity) == (number, entity) and one.start <= start and end <= one.end
+            for one in among
+        )
