@@ -1,7 +1,7 @@
 """What a call of a model costs through the gateway, beside no gateway and beside LiteLLM's own proxy.
 
-`python -m benchmarks.gateway_overhead [--litellm COMMAND] [--write]`. One client asks the same loopback
-provider directly, through `eai serve` and through the proxy, in turns; then batches as ingestion sends them.
+`python -m benchmarks.gateway_overhead [--write]`. One client asks the same loopback provider directly,
+through `eai serve` and through the proxy, in turns; then batches as ingestion sends them.
 """
 
 import argparse
@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib.metadata import version
+from typing import Any
 
 from benchmarks import batch_embedding
 from benchmarks.batch_embedding import BATCHES, RAW, THROUGH, Sides
 from benchmarks.cpu import cpu_s, tree
-from benchmarks.litellm_proxy import Proxy, running_litellm
+from benchmarks.litellm_proxy import MASTER_KEY, MISSING, Proxy, running_proxy
 from benchmarks.load import Answers, Load, raw_request, require, send
 from benchmarks.loopback_provider import DIMENSIONS, MODEL, Loopback, running_loopback
 from benchmarks.product import Product, made, running_product
@@ -52,11 +53,10 @@ Ways = dict[str, Way]
 
 @dataclass(frozen=True)
 class Found:
-    """Everything measured; `litellm` is the proxy's version, None where it was not measured."""
+    """Everything measured."""
 
     ways: Ways
     batches: dict[str, Sides]
-    litellm: str | None
 
 
 async def measured(arguments: argparse.Namespace) -> Found:
@@ -68,8 +68,10 @@ async def measured(arguments: argparse.Namespace) -> Found:
         slow = await stack.enter_async_context(running_loopback(home, wait_ms=arguments.wait_ms))
         providers = {AT_ONCE: provider, LATER: slow}
         await _register(product, providers)
-        proxy = await stack.enter_async_context(running_litellm(arguments.litellm, home, provider.url))
-        note("product and provider are up" + (", and LiteLLM's proxy" if proxy else ""))
+        proxy = None
+        if not MISSING:
+            proxy = await stack.enter_async_context(running_proxy(home, _litellm_settings(provider)))
+        note("product and provider are up, " + (f"without {LITELLM}" if MISSING else f"and {LITELLM}"))
         ways = _ways(product, provider, proxy)
         await _alternate(ways, arguments)
         batches = await batch_embedding.measured(
@@ -80,7 +82,12 @@ async def measured(arguments: argparse.Namespace) -> Found:
             clients=arguments.clients,
             rounds=arguments.rounds,
         )
-    return Found(ways, batches, proxy.version if proxy else None)
+    return Found(ways, batches)
+
+
+def _litellm_settings(provider: Loopback) -> Mapping[str, Any]:
+    way = {"model": f"openai/{MODEL}", "api_base": provider.url, "api_key": "none"}
+    return {"model_list": [{"model_name": MODEL, "litellm_params": way}]}
 
 
 async def _register(product: Product, providers: Mapping[str, Loopback]) -> None:
@@ -116,7 +123,7 @@ def _ways(product: Product, provider: Loopback, proxy: Proxy | None) -> Ways:
     }
     if proxy is not None:
         processes = {"gateway": lambda: tree(proxy.pid), **answering}
-        ways[LITELLM] = Way(proxy.port, requests("/v1/embeddings", MODEL, proxy.key), processes)
+        ways[LITELLM] = Way(proxy.port, requests("/v1/embeddings", MODEL, MASTER_KEY), processes)
     return ways
 
 
@@ -154,7 +161,9 @@ async def _crowd(way: Way, seconds: float) -> None:
 def report(found: Found, arguments: argparse.Namespace) -> str:
     """The section of docs/benchmarks.md."""
     ways = found.ways
-    peer = f"is version {found.litellm}" if found.litellm else "was not installed, and is not measured"
+    peer = (
+        f"is version {version('litellm')}" if LITELLM in ways else f"is not measured: no {', '.join(MISSING)}"
+    )
     return "\n\n".join(
         [
             "## What the gateway costs",
@@ -243,8 +252,6 @@ batches at once as come.
 
 def main(given: Sequence[str]) -> int:
     parser = options(__doc__)
-    beside = Path(sys.executable).with_name("litellm")
-    parser.add_argument("--litellm", type=Path, default=beside, help="command of litellm[proxy]")
     parser.add_argument("--requests", type=int, default=1000, help="of one caller, each round and way")
     parser.add_argument("--seconds", type=float, default=6.0, help="of sixteen callers, each round and way")
     parser.add_argument("--documents", type=int, default=40, help="of a round with a provider")

@@ -1,99 +1,111 @@
-"""LiteLLM's own proxy, started from its package, to be measured beside the gateway."""
+"""LiteLLM's own proxy as a process of its own, started from the package in our environment.
+
+Nobody else knows how it starts: it is measured beside the gateway, and tests speak to it through the gateway.
+"""
 
 import asyncio
 import json
 import os
-import secrets
-import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from benchmarks.loopback_provider import MODEL
-from benchmarks.product import free_port, until_answered
-from benchmarks.rounds import note
+import httpx2
+
+from benchmarks.product import free_port
 from eai.integrations.processes import tether
 
-_READY_S = 240.0
-"""It imports for a while."""
+MASTER_KEY = "sk-master-key-of-the-proxy"
+MISSING = [
+    name
+    for name in ("litellm", "apscheduler", "expression", "fastapi_sso", "mcp", "jwt", "redis", "semver")
+    if find_spec(name) is None
+]
+"""What it cannot start without and is not installed."""
+
+_STARTS_WITHIN_S = 100.0
+_POLL_S = 0.2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Proxy:
-    """The running proxy. `version` is its package's."""
+    """The running proxy, which `MASTER_KEY` opens."""
 
     port: int
     pid: int
-    key: str
-    version: str
+
+    @property
+    def url(self) -> str:
+        """What an OpenAI client calls its base URL."""
+        return f"http://127.0.0.1:{self.port}/v1"
 
 
 @asynccontextmanager
-async def running_litellm(command: Path, home: Path, provider: str) -> AsyncIterator[Proxy | None]:
-    """One worker with a master key and no database, or None with a note where it is not installed."""
-    if not command.exists():
-        note(f"LiteLLM's proxy is not measured: there is no {command}")
-        yield None
-        return
-    port, key, log = free_port(), f"sk-{secrets.token_hex(32)}", home / "litellm.log"
-    arguments = ("--config", _config(home, provider), "--host", "127.0.0.1", "--port", str(port))
+async def running_proxy(home: Path, settings: Mapping[str, Any]) -> AsyncIterator[Proxy]:
+    """One worker and no database, gone when the block ends. `settings` are the proxy's own."""
+    port = free_port()
+    log = home / f"litellm-{port}.log"
+    arguments = ("--config", _written(home, port, settings), "--host", "127.0.0.1", "--port", str(port))
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
-            *(command, *arguments, "--num_workers", "1"),
+            *(Path(sys.executable).with_name("litellm"), *arguments),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=_variables(home, key),
+            env=_environment(home),
             cwd=home,
             preexec_fn=tether(),
         )
     try:
-        if await _is_ready(process, port):
-            yield Proxy(port, process.pid, key, _version(command))
-        else:
-            said = log.read_text(errors="replace").strip().splitlines()
-            note(f"LiteLLM's proxy is not measured: {said[-1] if said else 'it ended'}")
-            yield None
+        await _ready(process, port, log)
+        yield Proxy(port, process.pid)
     finally:
-        if process.returncode is None:
-            process.terminate()
+        with suppress(ProcessLookupError):
+            process.kill()
         await process.wait()
 
 
-def _config(home: Path, provider: str) -> Path:
-    """Its settings; JSON is YAML too."""
-    file = home / "litellm.yaml"
-    way = {"model": f"openai/{MODEL}", "api_base": provider, "api_key": "none"}
-    file.write_text(json.dumps({"model_list": [{"model_name": MODEL, "litellm_params": way}]}))
+def _written(home: Path, port: int, settings: Mapping[str, Any]) -> Path:
+    """The file of its settings; JSON is YAML too."""
+    file = home / f"litellm-{port}.yaml"
+    file.write_text(json.dumps(settings))
     return file
 
 
-def _variables(home: Path, key: str) -> dict[str, str]:
+def _environment(home: Path) -> dict[str, str]:
+    # Its one module for sound bundles a library under the LGPL, which none of us wants for texts.
+    stubs = home / "stubs"
+    stubs.mkdir(exist_ok=True)
+    (stubs / "soundfile.py").touch()
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
-        "LITELLM_MASTER_KEY": key,
+        "PYTHONPATH": str(stubs),
+        "PYTHONWARNINGS": "ignore",
+        "LITELLM_MASTER_KEY": MASTER_KEY,
         # As its own pages advise for production, and no table of prices from the network.
         "LITELLM_MODE": "PRODUCTION",
         "LITELLM_LOG": "ERROR",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        # It takes 0 in its settings for "not said", and tries three times.
+        "DEFAULT_MAX_RETRIES": "0",
     }
 
 
-async def _is_ready(process: asyncio.subprocess.Process, port: int) -> bool:
+async def _ready(process: asyncio.subprocess.Process, port: int, log: Path) -> None:
     url = f"http://127.0.0.1:{port}/health/liveliness"
-    ready = asyncio.create_task(until_answered(url, _READY_S))
-    ended = asyncio.create_task(process.wait())
-    await asyncio.wait({ready, ended}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (ready, ended):
-        task.cancel()
-    return process.returncode is None and not ready.cancelled() and ready.exception() is None
+    async with asyncio.timeout(_STARTS_WITHIN_S), httpx2.AsyncClient(trust_env=False) as client:
+        while not await _answers(client, url):
+            if process.returncode is not None:
+                raise RuntimeError(f"LiteLLM's proxy ended: {log.read_text(errors='replace')[-2000:]}")
+            await asyncio.sleep(_POLL_S)
 
 
-def _version(command: Path) -> str:
-    question = "import importlib.metadata as m; print(m.version('litellm'))"
-    answer = subprocess.run(
-        [command.with_name("python"), "-c", question], check=True, capture_output=True, text=True
-    )
-    return answer.stdout.strip()
+async def _answers(client: httpx2.AsyncClient, url: str) -> bool:
+    with suppress(httpx2.TransportError):
+        return (await client.get(url)).is_success
+    return False

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from benchmarks.litellm_proxy import MASTER_KEY, MISSING, Proxy, running_proxy
 from eai.access.classification import Classification
 from eai.gateway.attempts import ProviderFailure
 from eai.gateway.ports import ChatMessage, EmbeddingRole, Target
@@ -13,7 +15,6 @@ from eai.gateway.registry import Capability, Endpoint, EndpointKind, Model, Rete
 from eai.integrations import litellm
 from eai.integrations.openai_compatible import OpenAiCompatible
 from eai.platform.outbound import Outbound
-from tests.integration.litellm.proxy import MASTER_KEY, MISSING, UPSTREAM_KEY, Proxy, running_proxy
 from tests.provider.process import ProviderProcess, Request, running_provider
 from tests.provider.steps import Step
 from tests.stack import Company
@@ -24,6 +25,7 @@ pytestmark = [
 ]
 
 DOCUMENT = EmbeddingRole.DOCUMENT
+UPSTREAM_KEY = "sk-key-that-only-the-proxy-has"
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +37,21 @@ async def upstream() -> AsyncIterator[ProviderProcess]:
 @pytest.fixture(scope="module")
 async def proxy(upstream: ProviderProcess, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proxy]:
     home: Path = tmp_path_factory.mktemp("proxy")
-    async with running_proxy(upstream, home) as running:
+    async with running_proxy(home, settings(upstream)) as running:
         yield running
+
+
+def settings(upstream: ProviderProcess) -> dict[str, Any]:
+    """One model of each kind, asked once."""
+    way = {"api_base": upstream.url, "api_key": UPSTREAM_KEY}
+    models = {"bge-m3": "openai/bge-m3", "chatting": "openai/chatting", "reranking": "hosted_vllm/reranking"}
+    return {
+        "model_list": [
+            {"model_name": name, "litellm_params": {"model": model, **way}} for name, model in models.items()
+        ],
+        "litellm_settings": {"num_retries": 0},
+        "router_settings": {"num_retries": 0, "disable_cooldowns": True},
+    }
 
 
 @pytest.fixture
