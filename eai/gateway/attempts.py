@@ -224,7 +224,7 @@ class _Course:
         self._failures += 1
         self._was_sent = self._was_sent or failure.was_sent
         self._judge(failure)
-        if failure.status in REFUSALS:
+        if failure.status in REFUSALS and not failure.is_retryable:
             raise ProviderRefused(provider=self._endpoint, status=failure.status) from failure
         pause_s = self._pause_s(failure.retry_after_s)
         is_last = self._has_answered or not failure.is_retryable or self._failures >= _MOST_FAILURES
@@ -234,7 +234,8 @@ class _Course:
 
     def _judge(self, failure: ProviderFailure) -> None:
         # Who asks for patience, or refuses one input, is there: others may be served meanwhile.
-        if failure.is_retryable and failure.status != HTTPStatus.TOO_MANY_REQUESTS:
+        is_away = failure.status is None or failure.status in RETRYABLE - {HTTPStatus.TOO_MANY_REQUESTS}
+        if failure.is_retryable and is_away:
             self._breaker.failed()
         else:
             self._breaker.answered()
