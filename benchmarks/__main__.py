@@ -13,6 +13,7 @@ BENCHMARKS = {
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
     "gateway_overhead": "what a call of a model costs through the gateway, beside none and LiteLLM's proxy",
+    "quota_under_load": "whether a quota holds under many callers, beside the limits of LiteLLM's proxy",
     "ingest_throughput": "chunks per second over HTTP, beside a bare Haystack pipeline",
     "process_costs": "memory of an idle API process, and the time until it is ready",
     "existence_timing": "whether time or size tells that something exists which may not be known of",

@@ -18,8 +18,8 @@ from benchmarks.batch_embedding import BATCHES, RAW, THROUGH, Sides
 from benchmarks.cpu import cpu_s, tree
 from benchmarks.litellm_proxy import MASTER_KEY, MISSING, Proxy, running_proxy
 from benchmarks.load import Answers, Load, raw_request, require, send
-from benchmarks.loopback_provider import DIMENSIONS, MODEL, Loopback, running_loopback
-from benchmarks.product import Product, made, running_product
+from benchmarks.loopback_provider import DIMENSIONS, MODEL, Loopback, registered, running_loopback
+from benchmarks.product import Product, running_product
 from benchmarks.prose import Prose
 from benchmarks.report import machine, publish, table, wanted
 from benchmarks.rounds import middle, note, options, quantile, turns
@@ -67,7 +67,8 @@ async def measured(arguments: argparse.Namespace) -> Found:
         provider = await stack.enter_async_context(running_loopback(home))
         slow = await stack.enter_async_context(running_loopback(home, wait_ms=arguments.wait_ms))
         providers = {AT_ONCE: provider, LATER: slow}
-        await _register(product, providers)
+        for name, reached in providers.items():
+            await registered(product, name, reached)
         proxy = None
         if not MISSING:
             proxy = await stack.enter_async_context(running_proxy(home, _litellm_settings(provider)))
@@ -88,17 +89,6 @@ async def measured(arguments: argparse.Namespace) -> Found:
 def _litellm_settings(provider: Loopback) -> Mapping[str, Any]:
     way = {"model": f"openai/{MODEL}", "api_base": provider.url, "api_key": "none"}
     return {"model_list": [{"model_name": MODEL, "litellm_params": way}]}
-
-
-async def _register(product: Product, providers: Mapping[str, Loopback]) -> None:
-    """Approve each provider, and register one model on it under the same name."""
-    async with product.client(product.operator_key) as operator, product.client(product.admin_key) as admin:
-        for name, provider in providers.items():
-            endpoint = {"name": name, "kind": "openai", "url": provider.url, "region": "eu"}
-            bounds = {"retention": "none", "classification_ceiling": "secret"}
-            await made(operator, "/v1/provider-endpoints", endpoint | bounds)
-            model = {"name": name, "endpoint": name, "provider_model": MODEL, "dimensions": [DIMENSIONS]}
-            await made(admin, "/v1/models", {"capability": "embeddings", **model})
 
 
 def _ways(product: Product, provider: Loopback, proxy: Proxy | None) -> Ways:

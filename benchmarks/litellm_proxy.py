@@ -27,7 +27,7 @@ MISSING = [
 ]
 """What it cannot start without and is not installed."""
 
-_STARTS_WITHIN_S = 100.0
+_STARTS_WITHIN_S = 240.0
 _POLL_S = 0.2
 
 

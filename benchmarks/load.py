@@ -9,6 +9,7 @@ import itertools
 import json
 import sys
 import time
+from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -61,12 +62,23 @@ def raw_request(
 
 async def send(load: Load) -> Answers:
     """Have a process of its own do it."""
+    return await answers_of(await begun(load))
+
+
+async def begun(load: Load) -> Process:
+    """The process that does it, for whoever may want to kill it."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks.load"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        *(sys.executable, "-m", "benchmarks.load"), stdin=PIPE, stdout=PIPE
     )
-    output, _ = await process.communicate(json.dumps(asdict(load)).encode())
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(asdict(load)).encode())
+    process.stdin.write_eof()
+    return process
+
+
+async def answers_of(process: Process) -> Answers:
+    """What it has to say at its end."""
+    output, _ = await process.communicate()
     if process.returncode != 0:
         raise RuntimeError("the load could not be sent")
     return Answers(**json.loads(output))

@@ -1,6 +1,7 @@
 """A provider in OpenAI's form that costs next to nothing, so that what stands before it is what is measured.
 
-Its vectors are made once and are the same for every text. `--wait-ms` answers later, as a model would.
+Its vectors are made once and are the same for every text. `--wait-ms` answers later, as a model would. Asked
+by GET it says how much has reached it.
 """
 
 import argparse
@@ -12,16 +13,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2
 import numpy as np
 import orjson
 import uvloop
 
-from benchmarks.product import free_port, running_python, until_answered
+from benchmarks.product import Product, free_port, made, running_python, until_answered
 
 DIMENSIONS = 1024
 MODEL = "loopback"
 _END = b"\r\n\r\n"
 _LENGTH = b"content-length:"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What has reached a provider: calls, and the tokens it counts in them, which are words."""
+
+    calls: int
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,11 @@ class Loopback:
         """What an OpenAI client calls its base URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
+    async def taken(self) -> Taken:
+        """What has reached it until now."""
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            return Taken(**(await client.get(self.url)).json())
+
 
 @asynccontextmanager
 async def running_loopback(home: Path, *, wait_ms: float = 0.0) -> AsyncIterator[Loopback]:
@@ -45,6 +60,16 @@ async def running_loopback(home: Path, *, wait_ms: float = 0.0) -> AsyncIterator
     async with running_python(home / f"provider-{port}.log", {}, *call) as (pid, _):
         await until_answered(f"http://127.0.0.1:{port}/")
         yield Loopback(port, pid)
+
+
+async def registered(product: Product, name: str, provider: Loopback) -> None:
+    """Approve the provider, and register its model under the same name."""
+    endpoint = {"name": name, "kind": "openai", "url": provider.url, "region": "eu"}
+    bounds = {"retention": "none", "classification_ceiling": "secret"}
+    model = {"name": name, "endpoint": name, "provider_model": MODEL, "dimensions": [DIMENSIONS]}
+    async with product.client(product.operator_key) as operator, product.client(product.admin_key) as admin:
+        await made(operator, "/v1/provider-endpoints", endpoint | bounds)
+        await made(admin, "/v1/models", {"capability": "embeddings", **model})
 
 
 class _Vectors:
@@ -57,10 +82,16 @@ class _Vectors:
         packed = orjson.dumps(base64.b64encode(vector.tobytes()).decode())
         self._vectors = {"float": numbers, "base64": packed}
         self._lists: dict[tuple[int, str], bytes] = {}
+        self._calls = self._tokens = 0
+
+    def taken(self) -> bytes:
+        return orjson.dumps(Taken(self._calls, self._tokens))
 
     def answer(self, request: dict[str, Any]) -> bytes:
         texts = request["input"] if isinstance(request["input"], list) else [request["input"]]
         tokens = sum(len(text.split()) for text in texts)
+        self._calls += 1
+        self._tokens += tokens
         rest = {"model": request["model"], "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
         vectors = self._list(len(texts), request.get("encoding_format", "float"))
         return b'{"object":"list","data":[%b],%b' % (vectors, orjson.dumps(rest)[1:])
@@ -96,7 +127,7 @@ class _Connection(asyncio.Protocol):
             return
         body = bytes(self._received[end + len(_END) : whole])
         del self._received[:whole]
-        answer = self._vectors.answer(orjson.loads(body)) if body else b"{}"
+        answer = self._vectors.answer(orjson.loads(body)) if body else self._vectors.taken()
         if body and self._wait_s:
             asyncio.get_running_loop().call_later(self._wait_s, self._write, answer)
         else:

@@ -19,12 +19,13 @@ def note(text: str) -> None:
     print(f"{time.monotonic() - _STARTED:7.1f} s  {text}", file=sys.stderr, flush=True)
 
 
-def options(description: str | None, *, rounds: int = 3) -> argparse.ArgumentParser:
-    """A parser with what every benchmark takes."""
+def options(description: str | None, *, rounds: int | None = 3) -> argparse.ArgumentParser:
+    """A parser with what every benchmark takes. Without `rounds` nothing is repeated."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=rounds, help="rounds; the median of them is reported")
+    if rounds is not None:
+        parser.add_argument("--rounds", type=int, default=rounds, help="the median of them is reported")
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     return parser
 

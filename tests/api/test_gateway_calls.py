@@ -269,7 +269,7 @@ async def test_a_refusal_frees_its_key(company: Company, provider: ProviderProce
     model = await model_of(company, "embeddings")
     key = {"idempotency-key": str(uuid4())}
     body = {"model": model, "input": "a"}
-    await provider.say(Step(status=400))
+    await provider.say(Step(status=404))
     first = await company.admin.post(EMBEDDINGS, json=body, headers=key)
     second = await company.admin.post(EMBEDDINGS, json=body, headers=key)
     assert (first.status_code, second.status_code) == (502, 200)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from eai.gateway.attempts import Attempts
-from eai.gateway.errors import ProviderUnavailable
+from eai.gateway.errors import ProviderRefused
 from eai.gateway.ports import EmbeddingRole, ProviderEmbeddings
 from eai.integrations.openai_compatible import OpenAiCompatible
 from tests.integration.providers.conftest import nothing, target_of
@@ -57,7 +57,7 @@ async def test_a_refusal_of_both_forms_was_for_another_reason(
     provider: ProviderProcess, embed: Embed
 ) -> None:
     await provider.say(REFUSED, REFUSED)
-    with pytest.raises(ProviderUnavailable):
+    with pytest.raises(ProviderRefused):
         await embed()
     await embed()
     assert await asked(provider) == [True, False, True]
@@ -66,6 +66,6 @@ async def test_a_refusal_of_both_forms_was_for_another_reason(
 async def test_whoever_took_it_once_refuses_something_else(provider: ProviderProcess, embed: Embed) -> None:
     await embed()
     await provider.say(REFUSED)
-    with pytest.raises(ProviderUnavailable):
+    with pytest.raises(ProviderRefused):
         await embed()
     assert await asked(provider) == [True, True]
