@@ -77,7 +77,7 @@ def test_no_service_commits_by_hand() -> None:
         for path in SOURCES
         for name, _ in calls_of(path)
         if name.endswith((".commit", ".rollback")) and "session" in name
-    ] == []
+    ] == ["eai/platform/database.py"]  # the boundary itself
 
 
 @pytest.mark.timeout(300)
