@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks import batch_embedding
 from benchmarks.batch_embedding import BATCHES, RAW, THROUGH, Sides
+from benchmarks.commits import committing
 from benchmarks.cpu import cpu_s, tree
 from benchmarks.litellm_proxy import MASTER_KEY, MISSING, Proxy, running_proxy
 from benchmarks.load import Answers, Load, raw_request, require, send
@@ -53,9 +54,10 @@ Ways = dict[str, Way]
 
 @dataclass(frozen=True)
 class Found:
-    """Everything measured."""
+    """Everything measured; `commit_ms` is what one durable commit of a row takes in a bare loop, by round."""
 
     ways: Ways
+    commit_ms: list[float]
     batches: dict[str, Sides]
 
 
@@ -74,7 +76,7 @@ async def measured(arguments: argparse.Namespace) -> Found:
             proxy = await stack.enter_async_context(running_proxy(home, _litellm_settings(provider)))
         note("product and provider are up, " + (f"without {LITELLM}" if MISSING else f"and {LITELLM}"))
         ways = _ways(product, provider, proxy)
-        await _alternate(ways, arguments)
+        commit_ms = await _alternate(ways, product, arguments)
         batches = await batch_embedding.measured(
             product,
             providers,
@@ -83,7 +85,7 @@ async def measured(arguments: argparse.Namespace) -> Found:
             clients=arguments.clients,
             rounds=arguments.rounds,
         )
-    return Found(ways, batches)
+    return Found(ways, commit_ms, batches)
 
 
 def _litellm_settings(provider: Loopback) -> Mapping[str, Any]:
@@ -117,18 +119,21 @@ def _ways(product: Product, provider: Loopback, proxy: Proxy | None) -> Ways:
     return ways
 
 
-async def _alternate(ways: Ways, arguments: argparse.Namespace) -> None:
+async def _alternate(ways: Ways, product: Product, arguments: argparse.Namespace) -> list[float]:
+    commit_ms = []
     for way in ways.values():
         require(await send(Load(way.port, way.requests[:_WARM_UP])), 200)
         require(await send(Load(way.port, way.requests, CALLERS, seconds=0.5)), 200)
     for number, order in turns(list(ways), arguments.rounds):
         for name in order:
             await _alone(ways[name], arguments.requests)
+        commit_ms.append(await committing(product.postgres.admin_url, arguments.requests))
         for name in order:
             await _crowd(ways[name], arguments.seconds)
         alone = ", ".join(f"{name} {way.p50[-1]:.2f} ms" for name, way in ways.items())
         crowd = ", ".join(f"{name} {way.per_second[-1]:.0f}/s" for name, way in ways.items())
-        note(f"round {number + 1}: {alone}; {crowd}")
+        note(f"round {number + 1}: {alone}; {crowd}; a commit {commit_ms[-1]:.2f} ms")
+    return commit_ms
 
 
 async def _alone(way: Way, count: int) -> None:
@@ -161,7 +166,7 @@ def report(found: Found, arguments: argparse.Namespace) -> str:
             _EXPLAINED.strip().format(dimensions=DIMENSIONS),
             f"LiteLLM's proxy {peer}. One caller, {arguments.requests} calls a round.",
             table(_ALONE, [_alone_row(name, ways) for name in ways]),
-            table(["one caller, p50", "found", "wanted"], _wanted_rows(ways)),
+            table(["one caller, p50", "found", "wanted"], _wanted_rows(ways, found.commit_ms)),
             f"{CALLERS} callers, {arguments.seconds:g} s a round. CPU is a process's time for a call.",
             table(_CROWD, [_crowd_row(name, way) for name, way in ways.items()]),
             _BATCHES.strip().format(clients=arguments.clients, batches=BATCHES, wait=arguments.wait_ms),
@@ -184,9 +189,12 @@ def _alone_row(name: str, ways: Ways) -> list[str]:
     return cells
 
 
-def _wanted_rows(ways: Ways) -> list[list[str]]:
+def _wanted_rows(ways: Ways, commit_ms: Sequence[float]) -> list[list[str]]:
     ours = _added(ways, OURS, "p50")
-    rows = [["added", f"{ours:+.2f} ms", wanted(f"≤ +{P50_MS:g} ms", holds=ours <= P50_MS)]]
+    rows = [
+        ["added", f"{ours:+.2f} ms", wanted(f"≤ +{P50_MS:g} ms", holds=ours <= P50_MS)],
+        ["two commits of a row in a bare loop", f"{2 * middle(commit_ms):.2f} ms", ""],
+    ]
     if LITELLM in ways:
         theirs = _added(ways, LITELLM, "p50")
         below = wanted(f"less than LiteLLM's {theirs:+.2f} ms", holds=ours < theirs)
@@ -228,6 +236,14 @@ credential, every control, the intent committed before the call, and its settlem
 disk before the answer leaves. `LiteLLM's proxy`: `POST /v1/embeddings` with a master key, one worker and no
 database, so it keeps no record and no budget. The same client process each time, with connections that stay
 open, on the same cores. Medians of rounds that alternate.
+
+Two commits in series are the floor of a call: its intent is on disk before a byte leaves, its evidence before
+the answer does. On a busy machine each waits for the disk's turn, and is then most of the call. Above it are
+four statements (credential; model, switches and rules; reservation with intent; settlement with evidence) at
+0.2 to 0.5 ms of each side, the exchange with the provider at half a millisecond, and the HTTP request at a
+quarter. Another language or plan for the rules of a call brought nothing: their time goes to the row level
+security of eight tables. They cannot be read together with the credential, because the body that names the
+model is not read before the caller is known.
 """
 
 _BATCHES = """
@@ -235,7 +251,10 @@ Batches as ingestion sends them: {clients} documents at a time, each of {batches
 800 characters. `raw` is the same model asked without the gateway, in the same process: the gateway's own
 client, or the local model, up to one array of numbers. A provider that answers at once shows what all of it
 costs; no real one embeds 64 passages in no time, so the second row gives it {wait:g} ms a batch, as many
-batches at once as come.
+batches at once as come. Two commits a batch remain, which a tenant's calls take one after the other because
+its chain has one end. The scan of the texts takes one to two milliseconds besides. Reading the vectors, which
+come as packed floats, takes one on either side.
+
 `local-hash-256`, a stand-in without meaning that takes a tenth of a millisecond a passage, is left out.
 """
 
