@@ -35,7 +35,7 @@ demo: setup ## Start everything, ingest sample documents, ask as two people, ver
 	$(VENV)/bin/eai demo $(if $(DOCS),--docs "$(DOCS)")
 
 test: setup ## Run the whole suite on a real PostgreSQL and a real engine
-	$(VENV)/bin/pytest -n 2 $(ARGS)
+	$(VENV)/bin/pytest -n 4 $(ARGS)
 
 check: setup ## Formatter, linter, types, layers, architecture and unit tests, in a minute or two
 	$(VENV)/bin/ruff format --check .

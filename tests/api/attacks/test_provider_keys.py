@@ -196,6 +196,7 @@ async def _calls(scene: Scene) -> None:
     embedder = await scene.model(endpoint, "embeddings")
     models = {"embeddings": embedder, "openai": embedder}
     models |= {name: await scene.model(endpoint, name) for name in ("rerank", "chat")}
+    await _is_known(scene, embedder)
     steps = echoes(scene.canary.key)
     for capability, those in (
         ("embeddings", steps),
@@ -208,6 +209,11 @@ async def _calls(scene: Scene) -> None:
             await scene.call(models[capability], capability, step)
             (request,) = await scene.provider.requests()
             assert request.headers["authorization"] == f"Bearer {scene.canary.key}"
+
+
+async def _is_known(scene: Scene, model: str) -> None:
+    """A first answer shows in which form vectors are sent; what is refused then is refused for good."""
+    assert (await scene.call(model, "embeddings")).status_code == 200
 
 
 async def _streams(scene: Scene) -> None:
@@ -231,6 +237,7 @@ async def _streams(scene: Scene) -> None:
 async def _retrieval(scene: Scene) -> None:
     endpoint = await scene.made(scene.operator, ENDPOINTS, scene.endpoint())
     model = await scene.model(endpoint, "embeddings")
+    await _is_known(scene, model)
     fields = {"name": f"base {uuid4().hex[:8]}", "embedding_model": model}
     base = f"/v1/knowledge-bases/{(await scene.made(scene.admin, '/v1/knowledge-bases', fields))['id']}"
     document = (f"{base}/documents", {"title": "A text", "content": "Refunds take five days."})
