@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
@@ -126,6 +127,29 @@ def doctor(home: Home = None, as_json: AsJson = False) -> None:
     from eai.cli.doctor import run  # noqa: PLC0415
 
     raise typer.Exit(run(process_environ(), home, as_json=as_json))
+
+
+@app.command()
+def fsck(
+    home: Home = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended; no model is called.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also read every text and vector: a hundred times as long.")
+    ] = False,
+    tenant: Annotated[UUID | None, typer.Option(help="One tenant only, by its id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare rows, index, audit and ledger; exit code 0 when they agree, 1 when not, 2 when it is not known.
+
+    It may run beside everything else, and starts a home that is stopped for as long as it needs.
+    """
+    from eai.cli.fsck import run  # noqa: PLC0415
+
+    raise typer.Exit(
+        run(process_environ(), home, tenant=tenant, repairs=repair, is_deep=deep, as_json=as_json)
+    )
 
 
 @keys.command("create")

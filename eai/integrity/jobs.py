@@ -121,7 +121,7 @@ class IntegrityJobs:
         self, run: JobRun, examination: Examination, kinds: frozenset[Kind], *, is_deep: bool
     ) -> Examination:
         found = [each for each in examination.found if each.kind in kinds]
-        await self._mending.mend(run, found)
+        await self._mending.mend(run, found, examination.found)
         await self._rebuilding.mend(run, found)
         return await self._integrity.examine(run.tenant, is_deep=is_deep)
 

@@ -86,6 +86,7 @@ _ABANDONED = """
      WHERE g.tenant_id = :tenant AND g.state = 'building' AND b.deleting_since IS NULL
        AND NOT EXISTS (SELECT FROM eai.jobs j
                         WHERE j.tenant_id = :tenant AND j.state IN ('queued', 'running')
+                          AND j.name <> 'knowledge.reweigh'
                           AND j.parameters ->> 'base' = CAST(g.base_id AS text)
                           AND j.parameters ->> 'document' IS NULL)"""
 # Counted per class and language, in which nobody is kept from a chunk by name.

@@ -9,7 +9,7 @@ import numpy as np
 
 from eai.access.rights_class import generation_key, rights_key
 from eai.integrity.findings import Found, Kind
-from eai.integrity.repository import ChunkMatter, ExaminationRows, GenerationToExamine
+from eai.integrity.repository import ChunkMatter, Difference, ExaminationRows, GenerationToExamine
 from eai.kernel.ids import DocumentId, GenerationId, PointId, VersionId
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.ports import Point, SparseVector, StoredPoint, Vector, Vectors
@@ -50,7 +50,7 @@ class MatterOfPoints:
             now = next((g for g in await rows.generations() if g.id == generation.id), generation)
         return await asyncio.to_thread(
             lambda: [
-                Found(kind, str(point.id), None)
+                Found(kind, str(point.id), Difference(generation, point.id, row.place.document))
                 for point in points
                 if (row := matter.get(point.id)) is not None and row.place.document not in under_way
                 for kind in _unlike(now, point, row)

@@ -5,7 +5,7 @@ same jobs that follow a change of rights or a deletion, so that whoever else wor
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID, uuid4
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -39,6 +39,8 @@ from eai.platform.jobs import JobRun, Jobs
 FOLLOWING = (MOVE_RIGHTS, RETIRE_VERSION, DELETE_DOCUMENT, DELETE_BASE)
 """Jobs that a repair may leave behind: what it began ends with them."""
 
+_DOUBTFUL = {Kind.DOCUMENT_SERVES_WRONG_VERSION, Kind.DOCUMENT_WITHOUT_CHUNKS}
+
 
 class RowMending:
     """Mends what is wrong with rows; harmless to repeat, and at any point to interrupt."""
@@ -49,14 +51,14 @@ class RowMending:
         self._audit = audit
         self._expired_calls = expired_calls
 
-    async def mend(self, run: JobRun, found: Sequence[Found]) -> None:
-        """Mend everything in `found` that rows can be mended of. Raises Fenced."""
+    async def mend(self, run: JobRun, found: Sequence[Found], seen: Sequence[Found]) -> None:
+        """Mend everything in `found` that rows prove, in view of all that was `seen`. Raises Fenced."""
         by_kind: Mapping[Kind, list[Found]] = _by_kind(found)
         await self._mend_classes(run.tenant, by_kind[Kind.RIGHTS_CLASS_WRONG])
         await self._mend_bases(run.tenant, by_kind[Kind.BASE_GENERATION_WRONG])
         await self._refile(run.tenant, by_kind[Kind.CHUNK_MISFILED])
         await self._realign(run.tenant, by_kind[Kind.CHUNK_CLASS_WRONG])
-        await self._retire(run.tenant, by_kind[Kind.CHUNK_NOT_SERVING])
+        await self._retire(run.tenant, by_kind[Kind.CHUNK_NOT_SERVING], _ids(seen, _DOUBTFUL))
         await self._fail_stuck(run.tenant, by_kind[Kind.DOCUMENT_STUCK])
         await self._cancel(run.tenant, by_kind[Kind.JOB_TARGET_MISSING])
         deletions = [*by_kind[Kind.DELETION_UNFINISHED], *by_kind[Kind.RECEIPT_MISSING]]
@@ -114,11 +116,12 @@ class RowMending:
                     )
                 await self._queue(session, tenant, MOVE_RIGHTS, base=base, document=document)
 
-    async def _retire(self, tenant: TenantId, found: Sequence[Found]) -> None:
+    async def _retire(self, tenant: TenantId, found: Sequence[Found], doubtful: Collection[str]) -> None:
+        """Remove what does not serve, unless it is in doubt what should: a vector lost is a model's call."""
         for base, document, version in await self._documents_of(tenant, found):
             async with self._database.transaction(tenant) as session:
                 row = await DocumentRows(session, tenant, base).lock_any(document)
-                if row is not None and row.serving_version_id != version:
+                if row is not None and row.serving_version_id != version and str(document) not in doubtful:
                     ids = {"base": base, "document": document, "version": version}
                     await self._queue(session, tenant, RETIRE_VERSION, **ids)
 
@@ -206,6 +209,10 @@ class RowMending:
         job = JobId(uuid4())
         await self._jobs.create(session, tenant, job, name, {key: str(value) for key, value in ids.items()})
         return job
+
+
+def _ids(found: Sequence[Found], kinds: Collection[Kind]) -> set[str]:
+    return {each.id for each in found if each.kind in kinds}
 
 
 def _by_kind(found: Sequence[Found]) -> Mapping[Kind, list[Found]]:

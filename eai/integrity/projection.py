@@ -15,7 +15,7 @@ from uuid import UUID
 from eai.access.rights_class import rights_key
 from eai.integrity.findings import Found, Kind
 from eai.integrity.matter import MatterOfPoints
-from eai.integrity.repository import ChunkPlace, ExaminationRows, GenerationToExamine
+from eai.integrity.repository import ChunkPlace, Difference, ExaminationRows, GenerationToExamine
 from eai.kernel.ids import GenerationId, TenantId
 from eai.knowledge.ports import StoredPoint, Vectors
 from eai.platform.database import Database
@@ -26,28 +26,12 @@ PAUSE_S = 0.2
 """Between two looks: longer than any process takes from a write to the commit that goes with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Where a point is not what its row says: where to find it, and what it claims of its document."""
-
-    generation: GenerationToExamine
-    point: UUID
-    document: UUID | None
-
-
 class Rows(NamedTuple):
     """What PostgreSQL says, as of one instant."""
 
     places: Mapping[UUID, ChunkPlace]
     documents_under_way: frozenset[UUID]
     bases_under_way: frozenset[UUID]
-
-
-class Suspects(NamedTuple):
-    """What the first look found, and how many points were seen."""
-
-    ids: list[UUID]
-    points: int
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from uuid import UUID
 from eai.integrity.findings import Found, Kind
 from eai.integrity.matter import point_of
 from eai.integrity.mending_rows import MendingRows
-from eai.integrity.projection import Difference
-from eai.integrity.repository import ChunkMatter, ChunkPlace, ExaminationRows, GenerationToExamine
+from eai.integrity.repository import ChunkMatter, ChunkPlace, Difference, ExaminationRows, GenerationToExamine
 from eai.integrity.strangers import Stranger
 from eai.kernel.ids import TenantId
 from eai.knowledge.ports import Selector, Vectors

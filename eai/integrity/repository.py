@@ -40,6 +40,15 @@ class GenerationToExamine:
         return Selector(self.key, ids=chosen)
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a point is not what its row says: where to find it, and what it claims of its document."""
+
+    generation: GenerationToExamine
+    point: UUID
+    document: UUID | None
+
+
 class ChunkPlace(NamedTuple):
     """A chunk row as its point should repeat it; `is_kept` while its document lives and serves it."""
 

@@ -15,11 +15,9 @@ from eai.bootstrap import Platform, job_handlers
 from eai.integrity.mending import FOLLOWING
 from eai.integrity.mending_rows import MendingRows
 from eai.integrity.service import Examination
-from eai.kernel.ids import PLATFORM_TENANT, GenerationId, JobId, PointId, TenantId
+from eai.kernel.ids import GenerationId, JobId, PointId, TenantId
 from eai.knowledge.ports import Selector, SpaceId, Vectors
-from eai.platform.conninfo import libpq_conninfo
 from eai.platform.worker import Worker
-from tests.conftest import DatabaseUrls
 from tests.stack import Company, Stack
 
 TEXTS = (
@@ -34,7 +32,7 @@ class Seeded:
     """The tenant, its base, and PostgreSQL as its superuser."""
 
     stack: Stack
-    urls: DatabaseUrls
+    admin: psycopg.AsyncConnection
     company: Company
     base: str
     documents: tuple[str, ...]
@@ -43,7 +41,7 @@ class Seeded:
     worker: Worker
 
     @classmethod
-    async def over(cls, stack: Stack, urls: DatabaseUrls) -> "Seeded":
+    async def over(cls, stack: Stack, admin: psycopg.AsyncConnection) -> "Seeded":
         company = await stack.company()
         reader = await company.person("member")
         base = await company.base(reader.reference, name="Kept")
@@ -54,6 +52,8 @@ class Seeded:
             await company.document(base, f"Only for one. {TEXTS[0]}", readers=[reader.reference], title="Own")
         )
         documents.append(await company.document(base, "Parcels are sent by rail.\n\n" * 60, title="Long"))
+        second = await company.base(reader.reference, name="Second")
+        await company.document(second, "Another base has its own generation.", title="Second")
         deleted = await company.document(base, "What is to go.", title="Goes")
         assert (await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{deleted}")).is_success
         await company.admin.made(f"/v1/knowledge-bases/{base}/query", {"query": "refund"}, status=200)
@@ -63,9 +63,17 @@ class Seeded:
         await company.admin.made("/v1/gateway/embeddings", {"model": embedder, "input": "text"}, status=200)
         worker = Worker(stack.platform.database, stack.platform.jobs, job_handlers(stack.platform))
         made = cls(
-            stack, urls, company, base, tuple(documents), deleted, {"usage": usage["id"]}, worker
+            stack,
+            admin,
+            company,
+            base,
+            tuple(documents),
+            deleted,
+            {"usage": usage["id"], "second": second},
+            worker,
         )
         await made.learn()
+        await made.work()
         return made
 
     @property
@@ -97,7 +105,9 @@ class Seeded:
 
     async def learn(self) -> None:
         """What the rows call things."""
-        (generation,) = await self.rows("SELECT * FROM eai.kb_generations WHERE tenant_id = %(tenant)s")
+        (generation,) = await self.rows(_GENERATION_OF, of=self.base)
+        (second,) = await self.rows(_GENERATION_OF, of=self.names["second"])
+        self.names["second_generation"] = second["id"]
         self.names.update(
             generation=generation["id"],
             collection=generation["collection"],
@@ -105,26 +115,32 @@ class Seeded:
         )
         chunks = await self.rows(
             "SELECT id, document_id, version_id, class_number FROM eai.kb_chunks "
-            "WHERE tenant_id = %(tenant)s ORDER BY document_id = %(first)s DESC, document_id, ordinal",
+            "WHERE generation = %(generation)s ORDER BY document_id = %(first)s DESC, document_id, ordinal",
             first=self.documents[0],
         )
         self.names.update(chunks=chunks, point=PointId(chunks[0]["id"]), document=chunks[0]["document_id"])
         self.names.update(version=chunks[0]["version_id"], other=chunks[-1]["document_id"])
 
     async def rows(self, statement: str, **parameters: object) -> list[dict[str, Any]]:
-        async with await psycopg.AsyncConnection.connect(
-            libpq_conninfo(self.urls.admin), autocommit=True
-        ) as admin:
-            cursor = admin.cursor(row_factory=dict_row)
-            given = {"tenant": self.tenant, "base": self.base, **self.given, **parameters}
-            await cursor.execute("SET session_replication_role = replica")
-            await cursor.execute(statement, given)  # type: ignore[arg-type]
-            return await cursor.fetchall() if cursor.description else []
+        """What a statement of the superuser answers, on whom no trigger and no foreign key is a check."""
+        cursor = self.admin.cursor(row_factory=dict_row)
+        given = {"tenant": self.tenant, "base": self.base, **self.given, **parameters}
+        await cursor.execute(statement, given)  # type: ignore[arg-type]
+        return await cursor.fetchall() if cursor.description else []
 
     @property
     def given(self) -> dict[str, Any]:
         """What every statement may name."""
-        plain = ("generation", "point", "document", "version", "other", "usage")
+        plain = (
+            "second",
+            "second_generation",
+            "generation",
+            "point",
+            "document",
+            "version",
+            "other",
+            "usage",
+        )
         known = {name: self.names[name] for name in plain if name in self.names}
         return {**known, "deleted": self.deleted, "new": uuid4()}
 
@@ -174,6 +190,12 @@ class Seeded:
         assert report is not None
         return dict(report.mended)
 
+    async def work(self) -> None:
+        """Do every job that waits."""
+        queued = "SELECT id FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'queued'"
+        for job in await self.rows(queued):
+            await self.worker.run_one(self.tenant, JobId(job["id"]))
+
     async def follow(self, tenant: TenantId) -> None:
         """Do the jobs that a repair left."""
         async with self.platform.database.transaction(tenant) as session:
@@ -191,4 +213,4 @@ class Seeded:
         return Selector(self.key, ids=tuple(PointId(point) for point in points))
 
 
-PLATFORM = PLATFORM_TENANT
+_GENERATION_OF = "SELECT * FROM eai.kb_generations WHERE base_id = %(of)s"
