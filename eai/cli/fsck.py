@@ -72,67 +72,72 @@ def run(
         return NOT_DONE
     if as_json:
         tenants = [outcome.to_json() for outcome in outcomes]
-        typer.echo(json.dumps({"clean": _code(outcomes) == CLEAN, "tenants": tenants}))
+        typer.echo(json.dumps({"clean": code_of(outcomes) == CLEAN, "tenants": tenants}))
     else:
         typer.echo("\n".join(_lines(outcomes, is_deep=is_deep)))
-    return _code(outcomes)
+    return code_of(outcomes)
 
 
 async def _examined(
     environ: Mapping[str, str], home: Path | None, tenant: UUID | None, *, repairs: bool, is_deep: bool
 ) -> list[Outcome]:
-    async with awake(environ, home, report) as settings, start(settings) as platform:
+    async with awake(environ, home) as settings, start(settings) as platform:
         known = await list_tenant_ids(platform.database)
         if tenant is not None and tenant not in known:
             raise NotStarted(f"there is no tenant {tenant}")
         chosen = known if tenant is None else [TenantId(tenant)]
-        return [await examine(platform, each, repairs=repairs, is_deep=is_deep) for each in chosen]
+        examiner = Examiner(platform)
+        return [await examiner.examine(each, repairs=repairs, is_deep=is_deep) for each in chosen]
 
 
-async def examine(platform: Platform, tenant: TenantId, *, repairs: bool, is_deep: bool) -> Outcome:
-    """Examine a tenant, after a repair where one is asked for. Raises Unavailable, RepairLost."""
-    mended = await _repaired(platform, tenant, is_deep=is_deep) if repairs else {}
-    examination = await platform.integrity.examine(tenant, is_deep=is_deep)
-    return Outcome(examination.report, mended, examination.failed)
+class Examiner:
+    """Examines and repairs tenants of one platform, where no worker need be running. One per platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._worker = Worker(platform.database, platform.jobs, job_handlers(platform))
+
+    async def examine(self, tenant: TenantId, *, repairs: bool, is_deep: bool) -> Outcome:
+        """Examine a tenant, after a repair where one is asked for. Raises Unavailable, RepairLost."""
+        mended = await self._repaired(tenant, is_deep=is_deep) if repairs else {}
+        examination = await self._platform.integrity.examine(tenant, is_deep=is_deep)
+        return Outcome(examination.report, mended, examination.failed)
+
+    async def _repaired(self, tenant: TenantId, *, is_deep: bool) -> Mapping[str, int]:
+        """Repair as a job, which a worker takes up again if this process dies; what was mended."""
+        job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
+        while job is None:
+            # Somebody else is at it: what is left then is ours.
+            await asyncio.sleep(_POLL_S)
+            job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
+        await self._worker.run_one(tenant, job)
+        state = await self._state(tenant, job)
+        while state == "running":
+            await asyncio.sleep(_POLL_S)
+            state = await self._state(tenant, job)
+        if state not in _SETTLED:
+            raise Unavailable
+        if state != "completed":
+            raise RepairLost
+        await self._follow(tenant)
+        async with self._platform.database.transaction(tenant) as session:
+            last = await MendingRows(session, tenant).last_report()
+        return {} if last is None else last.mended
+
+    async def _state(self, tenant: TenantId, job: JobId) -> str | None:
+        async with self._platform.database.transaction(tenant) as session:
+            return await MendingRows(session, tenant).state_of(job)
+
+    async def _follow(self, tenant: TenantId) -> None:
+        """Do what a repair has left to workers, of which there may be none."""
+        async with self._platform.database.transaction(tenant) as session:
+            waiting = await MendingRows(session, tenant).jobs_waiting(FOLLOWING)
+        for job in waiting:
+            await self._worker.run_one(tenant, JobId(job))
 
 
-async def _repaired(platform: Platform, tenant: TenantId, *, is_deep: bool) -> Mapping[str, int]:
-    """Repair as a job, which a worker takes up again if this process dies; what was mended."""
-    worker = Worker(platform.database, platform.jobs, job_handlers(platform))
-    job = await platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
-    while job is None:
-        # Somebody else is at it: what is left then is ours.
-        await asyncio.sleep(_POLL_S)
-        job = await platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
-    await worker.run_one(tenant, job)
-    state = await _state(platform, tenant, job)
-    while state == "running":
-        await asyncio.sleep(_POLL_S)
-        state = await _state(platform, tenant, job)
-    if state not in _SETTLED:
-        raise Unavailable
-    if state != "completed":
-        raise RepairLost
-    await _follow(platform, worker, tenant)
-    async with platform.database.transaction(tenant) as session:
-        last = await MendingRows(session, tenant).last_report()
-    return {} if last is None else last.mended
-
-
-async def _state(platform: Platform, tenant: TenantId, job: JobId) -> str | None:
-    async with platform.database.transaction(tenant) as session:
-        return await MendingRows(session, tenant).state_of(job)
-
-
-async def _follow(platform: Platform, worker: Worker, tenant: TenantId) -> None:
-    """Do what a repair has left to workers, of which there may be none."""
-    async with platform.database.transaction(tenant) as session:
-        waiting = await MendingRows(session, tenant).jobs_waiting(FOLLOWING)
-    for job in waiting:
-        await worker.run_one(tenant, JobId(job))
-
-
-def _code(outcomes: Sequence[Outcome]) -> int:
+def code_of(outcomes: Sequence[Outcome]) -> int:
+    """The exit code that says what was found."""
     if any(outcome.report.findings for outcome in outcomes):
         return FOUND
     return NOT_DONE if any(outcome.failed for outcome in outcomes) else CLEAN
@@ -151,18 +156,19 @@ def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
             )
         for name in outcome.failed:
             yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked"
-    yield _summary(outcomes)
+    yield summary(outcomes)
     if not is_deep:
         yield f"not looked at without --deep: {', '.join(NOT_CHECKED).replace('_', ' ')}"
 
 
-def _summary(outcomes: Sequence[Outcome]) -> str:
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """One line: clean or not, and how much was looked at."""
     words = {CLEAN: "clean", FOUND: "NOT CLEAN", NOT_DONE: "not known"}
     sums = {
         name: sum(outcome.report.examined.get(name, 0) for outcome in outcomes)
         for name in ("documents", "chunks", "audit_events")
     }
     return (
-        f"{words[_code(outcomes)]}: {len(outcomes)} tenants, {sums['documents']} documents, "
+        f"{words[code_of(outcomes)]}: {len(outcomes)} tenants, {sums['documents']} documents, "
         f"{sums['chunks']} chunks, {sums['audit_events']} audit entries"
     )

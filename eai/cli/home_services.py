@@ -1,7 +1,7 @@
 """Database and engine of a home, for a command that needs them: those that run, or started for its length."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -17,9 +17,7 @@ _POLL_S = 0.05
 
 
 @asynccontextmanager
-async def awake(
-    environ: Mapping[str, str], home: Path | None, report: Callable[[str], None]
-) -> AsyncIterator[Settings]:
+async def awake(environ: Mapping[str, str], home: Path | None) -> AsyncIterator[Settings]:
     """The settings of an instance that answers.
 
     Production and running homes are taken as they are. Of a home that is stopped, PostgreSQL and the engine
@@ -37,15 +35,14 @@ async def awake(
         except HomeInUse:
             yield settings
             return
-        async with _started(environ, settings, report) as started:
+        async with _started(environ, settings) as started:
             yield started
 
 
 @asynccontextmanager
-async def _started(
-    environ: Mapping[str, str], settings: Settings, report: Callable[[str], None]
-) -> AsyncIterator[Settings]:
-    tree = ProcessTree(HomeFolder(settings.home), report)
+async def _started(environ: Mapping[str, str], settings: Settings) -> AsyncIterator[Settings]:
+    # What `eai up` tells of its arrangements is known to whoever started it once.
+    tree = ProcessTree(HomeFolder(settings.home), lambda _: None)
     await tree.end_orphans()
     try:
         postgres = await tree.start_postgres()

@@ -152,6 +152,32 @@ def fsck(
     )
 
 
+@app.command()
+def backup(
+    target: Annotated[
+        Path, typer.Argument(help="A new file, or a folder for one that is named by its time.")
+    ],
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a development home into one file, which holds its secrets; it may run meanwhile."""
+    from eai.cli.backup import back_up  # noqa: PLC0415
+
+    back_up(process_environ(), home, target, as_json=as_json)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that `eai backup` wrote.")],
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new home of a backup, build its index from its rows, and examine it as `eai fsck` does."""
+    from eai.cli.backup import restore as run  # noqa: PLC0415
+
+    run(process_environ(), home, source, as_json=as_json)
+
+
 @keys.command("create")
 def create_keys(as_json: AsJson = False) -> None:
     """Create tenant `default` on a new, migrated database, and print its first two keys.
