@@ -80,7 +80,7 @@ def check(source: Path) -> Manifest:
         if manifest is None:
             if name != MANIFEST:
                 raise ArchiveUnusable(f"{source} is no backup of eai: it does not begin with {MANIFEST}")
-            manifest = _manifest(content.read(_LARGEST_MANIFEST))
+            manifest = _manifest(_read(content, _LARGEST_MANIFEST))
         elif name in found or not (name in {DUMP, ANCHOR} or _SECRET.fullmatch(name)):
             raise ArchiveUnusable(f"{source} holds {name!r}, which no backup does")
         else:
@@ -104,7 +104,7 @@ def unpack(source: Path, places: Mapping[str, Path], secrets: Path) -> None:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            while piece := content.read(1 << 20):
+            while piece := _read(content, 1 << 20):
                 file.write(piece)
 
 
@@ -133,9 +133,16 @@ def _manifest(content: bytes) -> Manifest:
 
 def _digest(content: IO[bytes]) -> str:
     digest = sha256()
-    while piece := content.read(1 << 20):
+    while piece := _read(content, 1 << 20):
         digest.update(piece)
     return digest.hexdigest()
+
+
+def _read(content: IO[bytes], size: int) -> bytes:
+    try:
+        return content.read(size)
+    except (tarfile.TarError, EOFError) as error:
+        raise ArchiveUnusable(f"the backup is cut short: {error}") from error
 
 
 def _add(archive: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None:
