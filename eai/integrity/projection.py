@@ -7,8 +7,10 @@ there in both, twice, and no job is working on its document.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -17,13 +19,15 @@ from eai.integrity.findings import Found, Kind
 from eai.integrity.matter import MatterOfPoints
 from eai.integrity.repository import ChunkPlace, Difference, ExaminationRows, GenerationToExamine
 from eai.kernel.ids import GenerationId, TenantId
-from eai.knowledge.ports import StoredPoint, Vectors
+from eai.knowledge.ports import PointPage, StoredPoint, Vectors
 from eai.platform.database import Database
 
 PAGE_POINTS = 1_000
 LOOKS = 2
 PAUSE_S = 0.2
 """Between two looks: longer than any process takes from a write to the commit that goes with it."""
+
+_rights_key = lru_cache(4_096)(rights_key)
 
 
 class Rows(NamedTuple):
@@ -47,15 +51,16 @@ class Projection:
         """Raises VectorStoreUnavailable."""
         async with self.database.transaction(tenant) as session:
             generations = await ExaminationRows(session, tenant).generations()
-        return [each for generation in generations for each in await self._of_generation(generation)]
-
-    async def _of_generation(self, generation: GenerationToExamine) -> list[Found]:
-        if generation.is_base_deleting or generation.state == "building":
-            return []
-        try:
-            return await self._compared(generation)
-        except ValueError:
-            return [Found(Kind.SPACE_DIMENSIONS_WRONG, str(generation.id))]
+        sizes = {space.name: space.dimensions for space in await self.vectors.spaces()}
+        found: list[Found] = []
+        for generation in generations:
+            if generation.is_base_deleting or generation.state == "building":
+                continue
+            if sizes.get(generation.space.name, generation.space.dimensions) != generation.space.dimensions:
+                found.append(Found(Kind.SPACE_DIMENSIONS_WRONG, str(generation.id)))
+            else:
+                found += await self._compared(generation)
+        return found
 
     async def _compared(self, generation: GenerationToExamine) -> list[Found]:
         suspects = await self._suspects(generation)
@@ -69,21 +74,36 @@ class Projection:
 
     async def _suspects(self, generation: GenerationToExamine) -> list[UUID]:
         suspects: list[UUID] = []
-        begin, matched = None, 0
-        while True:
-            page = await self.vectors.scan(
-                generation.space, generation.selector(), begin=begin, limit=PAGE_POINTS
-            )
-            rows = await self._places(generation, [point.id for point in page.points])
-            wrong = [p.id for p in page.points if _fault(generation, p, rows.get(p.id)) is not None]
-            suspects += wrong
-            matched += len(page.points) - len(wrong)
-            begin = page.next
-            if begin is None:
-                break
+        matched = 0
+        async with aclosing(self._pages(generation)) as pages:
+            async for points in pages:
+                rows = await self._places(generation, [point.id for point in points])
+                wrong = [p.id for p in points if _fault(generation, p, rows.get(p.id)) is not None]
+                suspects += wrong
+                matched += len(points) - len(wrong)
         async with self.database.transaction(generation.tenant) as session:
             expected = await ExaminationRows(session, generation.tenant).count(generation.id)
         return suspects if matched == expected else [*suspects, *await self._absent(generation, suspects)]
+
+    async def _pages(self, generation: GenerationToExamine) -> AsyncGenerator[Sequence[StoredPoint], None]:
+        """All points; the store reads the next page while the rows of one are looked up."""
+
+        def scan(begin: str | None) -> asyncio.Task[PointPage]:
+            reading = self.vectors.scan(
+                generation.space, generation.selector(), begin=begin, limit=PAGE_POINTS
+            )
+            return asyncio.ensure_future(reading)
+
+        reading: asyncio.Task[PointPage] | None = scan(None)
+        try:
+            while reading is not None:
+                page = await reading
+                reading = None if page.next is None else scan(page.next)
+                yield page.points
+        finally:
+            if reading is not None:
+                reading.cancel()
+                await asyncio.wait([reading])
 
     async def _absent(self, generation: GenerationToExamine, known: Collection[UUID]) -> list[UUID]:
         """Chunks without a point, by going through the rows."""
@@ -198,5 +218,5 @@ def _unlike(generation: GenerationToExamine, point: StoredPoint, place: ChunkPla
         yield Kind.POINT_DOCUMENT_WRONG
     if point.version != place.version:
         yield Kind.POINT_VERSION_WRONG
-    if point.rights_key != rights_key(generation.tenant, GenerationId(place.generation), place.class_number):
+    if point.rights_key != _rights_key(generation.tenant, GenerationId(place.generation), place.class_number):
         yield Kind.POINT_RIGHTS_WRONG
