@@ -58,6 +58,8 @@ class AuditAction(StrEnum):
     QUOTA_DELETE = "quota.delete"
     USAGE_RECORD = "usage.record"
 
+    INTEGRITY_REPAIR = "integrity.repair"
+
     AUDIT_READ = "audit.read"
     AUDIT_DETAILS_READ = "audit.details.read"
     AUDIT_EXPORT = "audit.export"

@@ -33,6 +33,10 @@ from eai.ingestion.service import Ingestion
 from eai.integrations.anchor import FileAnchor
 from eai.integrations.cedar import CedarEngine
 from eai.integrations.opa import OpaPolicies
+from eai.integrity.jobs import IntegrityJobs
+from eai.integrity.mending import RowMending
+from eai.integrity.rebuilding import Rebuilding
+from eai.integrity.service import Integrity
 from eai.kernel.clock import SystemClock
 from eai.knowledge.bases.deletion import BaseDeletions
 from eai.knowledge.bases.entries import AccessLists
@@ -91,6 +95,9 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     registry = ModelRegistry(
         audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
     )
+    trail = AuditTrail(details, signing, anchor, clock)
+    expired_calls = ExpiredCalls(database, audit)
+    integrity = Integrity(database, vectors, trail)
     return Platform(
         settings=settings,
         database=database,
@@ -98,7 +105,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         jobs=jobs,
         vectors=vectors,
         audit=audit,
-        audit_trail=AuditTrail(details, signing, anchor, clock),
+        audit_trail=trail,
         checkpointing=Checkpointing(database, signing, anchor, clock, cadence),
         failures=FailureCounter(audit, clock),
         identity=Authentication(database, peppers),
@@ -112,7 +119,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         quotas=Quotas(audit),
         usage=UsageLedger(database, audit, clock),
         tenant_policies=TenantPolicies(audit, cedar),
-        expired_calls=ExpiredCalls(database, audit),
+        expired_calls=expired_calls,
         gateway=gateway,
         provider_endpoints=ProviderEndpoints(
             database, ProviderKeys(keyring), audit, Allowance.parse(settings.egress.allow)
@@ -133,5 +140,14 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
             audit,
             store="qdrant" if settings.qdrant.url else "embedded",
             rerank_model=settings.models.rag_rerank_model,
+        ),
+        integrity=integrity,
+        integrity_jobs=IntegrityJobs(
+            database,
+            jobs,
+            audit,
+            integrity=integrity,
+            mending=RowMending(database, jobs, audit, expired_calls),
+            rebuilding=Rebuilding(database, vectors, jobs),
         ),
     )

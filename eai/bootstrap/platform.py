@@ -24,6 +24,8 @@ from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.identity.principals import Principals
 from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
+from eai.integrity.jobs import IntegrityJobs
+from eai.integrity.service import Integrity
 from eai.knowledge.bases.deletion import BaseDeletions
 from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
@@ -82,6 +84,8 @@ class Platform:
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     retrieval: Retrieval
+    integrity: Integrity
+    integrity_jobs: IntegrityJobs
 
 
 async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:
@@ -93,7 +97,7 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, is_slow=True)
-    return {**knowledge, INGESTION_JOB: ingestion}
+    return {**knowledge, INGESTION_JOB: ingestion, **platform.integrity_jobs.handlers()}
 
 
 async def warm_up(platform: Platform) -> None:
@@ -112,3 +116,4 @@ async def maintain(platform: Platform) -> None:
     await platform.checkpointing.issue_due()
     await platform.expired_calls.close_due()
     await platform.retrieval_counts.forget_due()
+    await platform.integrity_jobs.queue_due(platform.settings.worker.integrity_interval_s)

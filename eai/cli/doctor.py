@@ -5,9 +5,10 @@ import json
 import logging
 import os
 import stat
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import typer
@@ -16,6 +17,9 @@ from eai.cli.home_settings import settings_to_examine
 from eai.integrations.home import HomeFolder
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.settings import Settings, SettingsError
+
+if TYPE_CHECKING:
+    from eai.integrity.models import IntegrityReport
 
 _DATABASE_FIRST = "the database must answer first"
 _ANSWER_WITHIN_S = 5
@@ -248,6 +252,45 @@ async def policy_engine_answers(settings: Settings) -> Finding:
     return Finding("policies", ok=True, says=f"{url} answers")
 
 
+async def data_agrees(settings: Settings) -> Finding:
+    """What the last examination of each tenant found."""
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
+
+    from eai.integrity.mending_rows import MendingRows  # noqa: PLC0415
+    from eai.kernel.errors import Unavailable  # noqa: PLC0415
+    from eai.platform.database import Database  # noqa: PLC0415
+    from eai.tenants.repository import list_tenant_ids  # noqa: PLC0415
+
+    if settings.database.url is None:
+        return _nothing_runs(settings, "stored data")
+    database = Database(settings.database.url.get_secret_value(), pool_size=1)
+    await database.open()
+    reports = []
+    try:
+        for tenant in await list_tenant_ids(database):
+            async with database.transaction(tenant) as session:
+                reports.append(await MendingRows(session, tenant).last_report())
+    except Unavailable:
+        return Finding("stored data", ok=False, says="not known", mend=_DATABASE_FIRST)
+    except (psycopg.Error, DBAPIError):
+        return Finding("stored data", ok=False, says="not known", mend="run `eai migrate`")
+    finally:
+        await database.close()
+    return _agreement([report for report in reports if report is not None], len(reports))
+
+
+def _agreement(reports: "Sequence[IntegrityReport]", tenants: int) -> Finding:
+    if not reports:
+        return Finding("stored data", ok=True, says="not examined yet; `eai fsck` does")
+    kinds = sorted({finding["kind"] for report in reports for finding in report.findings})
+    since = min(report.checked_at for report in reports)
+    says = f"{len(reports)} of {tenants} tenants examined, none longer ago than {since:%Y-%m-%d %H:%M} UTC"
+    if kinds:
+        mend = "`eai fsck` says more, `eai fsck --repair` mends what can be mended"
+        return Finding("stored data", ok=False, says=f"{says}; found {', '.join(kinds)}", mend=mend)
+    return Finding("stored data", ok=True, says=says)
+
+
 CHECKS: tuple[Check, ...] = (
     home_is_private,
     database_answers,
@@ -258,6 +301,7 @@ CHECKS: tuple[Check, ...] = (
     master_key_is_usable,
     model_is_installed,
     policy_engine_answers,
+    data_agrees,
 )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
@@ -126,6 +127,55 @@ def doctor(home: Home = None, as_json: AsJson = False) -> None:
     from eai.cli.doctor import run  # noqa: PLC0415
 
     raise typer.Exit(run(process_environ(), home, as_json=as_json))
+
+
+@app.command()
+def fsck(
+    home: Home = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended; no model is called.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also read every text and vector: a hundred times as long.")
+    ] = False,
+    tenant: Annotated[UUID | None, typer.Option(help="One tenant only, by its id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare rows, index, audit and ledger; exit code 0 when they agree, 1 when not, 2 when it is not known.
+
+    It may run beside everything else, and starts a home that is stopped for as long as it needs.
+    """
+    from eai.cli.fsck import run  # noqa: PLC0415
+
+    raise typer.Exit(
+        run(process_environ(), home, tenant=tenant, repairs=repair, is_deep=deep, as_json=as_json)
+    )
+
+
+@app.command()
+def backup(
+    target: Annotated[
+        Path, typer.Argument(help="A new file, or a folder for one that is named by its time.")
+    ],
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a development home into one file, which holds its secrets; it may run meanwhile."""
+    from eai.cli.backup import back_up  # noqa: PLC0415
+
+    back_up(process_environ(), home, target, as_json=as_json)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that `eai backup` wrote.")],
+    home: Home = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new home of a backup, build its index from its rows, and examine it as `eai fsck` does."""
+    from eai.cli.backup import restore as run  # noqa: PLC0415
+
+    run(process_environ(), home, source, as_json=as_json)
 
 
 @keys.command("create")

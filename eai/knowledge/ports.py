@@ -115,6 +115,30 @@ class SearchHits:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPoint:
+    """A point as the index holds it, for whoever compares the index with its rows.
+
+    A `document` or `version` that is no id is None. The vectors are there when they were asked for; the
+    dense one has the length 1 that the store gave it.
+    """
+
+    id: PointId
+    rights_key: str
+    generation_key: str
+    document: DocumentId | None
+    version: VersionId | None
+    dense: Vector | None = None
+    sparse: SparseVector | None = None
+
+
+class PointPage(NamedTuple):
+    """Some points in the store's own order, and where the next page begins; None after the last one."""
+
+    points: tuple[StoredPoint, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFacts:
     """What a base must know of its embedding model.
 
@@ -174,6 +198,30 @@ class Vectors(Protocol):
 
     async def count(self, space: SpaceId, selector: Selector) -> int:
         """Exact number of selected points, counted by the engine; 0 for an unknown space."""
+        ...
+
+    async def spaces(self) -> Sequence[SpaceId]:
+        """Every space there is, by name."""
+        ...
+
+    async def generations(self, space: SpaceId) -> Mapping[str, int]:
+        """Exact number of points by generation key; empty for an unknown space."""
+        ...
+
+    async def scan(
+        self,
+        space: SpaceId,
+        selector: Selector,
+        *,
+        begin: str | None = None,
+        limit: int = 512,
+        with_vectors: bool = False,
+    ) -> PointPage:
+        """Up to `limit` of the selected points, from `begin` on: None, or what the page before named.
+
+        Points that stay where they are appear exactly once in all pages together; others, once at most.
+        Empty for an unknown space.
+        """
         ...
 
     async def check(self) -> None:

@@ -44,6 +44,15 @@ AUDIT_ALARMS = Counter(
     "anchor_unreachable, signing_key_missing, chain_broken, checkpoint_failed.",
     ["reason"],
 )
+INTEGRITY_FINDINGS = Counter(
+    "eai_integrity_findings_total",
+    "Contradictions that examinations of this process found between rows, index, audit and ledger, by kind.",
+    ["kind"],
+)
+INTEGRITY_LAST_RUN = Gauge(
+    "eai_integrity_last_run_timestamp_seconds",
+    "When this process last finished examining a tenant, in seconds since 1970.",
+)
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

@@ -24,6 +24,13 @@ def newest_revision() -> str | None:
     return ScriptDirectory(str(MIGRATIONS)).get_current_head()
 
 
+def revisions() -> frozenset[str]:
+    """Every revision that `migrate` can begin at."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    return frozenset(script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions())
+
+
 def _upgrade(admin_url: str) -> None:
     # Alembic costs half a second to import and is needed by this step only.
     from alembic import command  # noqa: PLC0415

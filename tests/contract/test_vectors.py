@@ -11,11 +11,13 @@ from eai.integrations.qdrant.client import EngineVectors
 from eai.integrations.qdrant.server import QdrantVectors
 from eai.knowledge.ports import (
     Hit,
+    PointPage,
     SearchFilter,
     SearchHits,
     SearchRequest,
     Selector,
     SpaceId,
+    StoredPoint,
     Vector,
     Vectors,
     VectorStoreUnavailable,
@@ -267,6 +269,57 @@ class VectorsContract:
         assert await vectors.count(space, GENERATION) == 0
         with pytest.raises(ValueError, match="a vector"):
             await vectors.search(space, SearchRequest(SearchFilter(MINE, None), 5, dense=wrong))
+
+    async def test_a_scan_tells_every_selected_point_once_with_what_it_carries(
+        self, vectors: Vectors, space: SpaceId
+    ) -> None:
+        await vectors.upsert(space, [point(n, rights=f"{MINE}:{n % 3}") for n in range(1, 26)])
+        await vectors.upsert(space, [point(30, document=DOCUMENT_2, version=VERSION_2)])
+        await vectors.upsert(space, [point(40, rights=f"{THEIRS}:1")])
+        pages, begin = [], None
+        while True:
+            page = await vectors.scan(space, GENERATION, begin=begin, limit=10)
+            pages.append(page.points)
+            if (begin := page.next) is None:
+                break
+        told = {each.id.int: each for page in pages for each in page}
+        assert sorted(told) == [*range(1, 26), 30]
+        assert sum(map(len, pages)) == 26
+        assert max(map(len, pages)) == 10
+        assert told[5] == StoredPoint(identity(5), f"{MINE}:2", MINE, DOCUMENT_1, VERSION_1)
+        assert told[30] == StoredPoint(identity(30), f"{MINE}:1", MINE, DOCUMENT_2, VERSION_2)
+        chosen = Selector(MINE, ids=(identity(3), identity(40), identity(99)))
+        assert [each.id for each in (await vectors.scan(space, chosen)).points] == [identity(3)]
+
+    async def test_a_scan_gives_vectors_to_those_who_ask(self, vectors: Vectors, space: SpaceId) -> None:
+        await vectors.upsert(space, [point(1, dense(3, 0, 4), {7: 2.5, 4_294_967_295: 1.0})])
+        ((plain,), _) = await vectors.scan(space, GENERATION)
+        assert (plain.dense, plain.sparse) == (None, None)
+        ((whole,), _) = await vectors.scan(space, GENERATION, with_vectors=True)
+        assert whole.dense is not None
+        assert whole.sparse is not None
+        assert whole.dense.tolist() == pytest.approx([0.6, 0.0, 0.8])
+        weights = dict(zip(whole.sparse.indices.tolist(), whole.sparse.values.tolist(), strict=True))
+        assert weights == {7: 2.5, 4_294_967_295: 1.0}
+
+    async def test_generations_are_counted_by_their_key(self, vectors: Vectors, space: SpaceId) -> None:
+        assert await vectors.generations(space) == {}
+        await vectors.upsert(space, [point(n) for n in range(1, 8)])
+        await vectors.upsert(space, [point(9, rights=f"{THEIRS}:1")])
+        assert await vectors.generations(space) == {MINE: 7, THEIRS: 1}
+
+    async def test_spaces_are_told_with_their_dimensions(self, vectors: Vectors, space: SpaceId) -> None:
+        other = SpaceId(f"space_{uuid4().hex}", 5)
+        await vectors.ensure_space(other)
+        told = await vectors.spaces()
+        assert {space, other} <= set(told)
+        assert [each.name for each in told] == sorted(each.name for each in told)
+
+    async def test_an_unknown_space_has_nothing_to_tell(self, vectors: Vectors) -> None:
+        unknown = SpaceId(f"space_{uuid4().hex}", 3)
+        assert await vectors.scan(unknown, GENERATION) == PointPage((), None)
+        assert await vectors.generations(unknown) == {}
+        assert unknown not in await vectors.spaces()
 
     async def test_it_says_that_it_answers(self, vectors: Vectors) -> None:
         await vectors.check()

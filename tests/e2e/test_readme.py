@@ -32,6 +32,8 @@ VISITS = {
         "docs/how-to/delete-and-receipts.md",
         "docs/how-to/verify-the-audit-offline.md",
         "docs/how-to/read-the-metrics.md",
+        "docs/how-to/examine-and-repair.md",
+        "docs/how-to/back-up-and-restore.md",
     ),
 }
 """Pages that are read in one session, in this order; of a page with `#`, that section only."""

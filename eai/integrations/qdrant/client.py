@@ -12,6 +12,7 @@ from eai.integrations.qdrant.link import Line
 from eai.kernel.ids import PointId
 from eai.knowledge.ports import (
     Point,
+    PointPage,
     SearchHits,
     SearchRequest,
     Selector,
@@ -63,6 +64,24 @@ class EngineVectors:
 
     async def count(self, space: SpaceId, selector: Selector) -> int:
         return int(await self._ask("count", space, wire.write_selector(selector)))
+
+    async def spaces(self) -> Sequence[SpaceId]:
+        return wire.read_spaces(await self._ask("spaces", _NO_SPACE))
+
+    async def generations(self, space: SpaceId) -> Mapping[str, int]:
+        return dict(await self._ask("generations", space))
+
+    async def scan(
+        self,
+        space: SpaceId,
+        selector: Selector,
+        *,
+        begin: str | None = None,
+        limit: int = 512,
+        with_vectors: bool = False,
+    ) -> PointPage:
+        wanted = wire.write_selector(selector)
+        return wire.read_page(await self._ask("scan", space, wanted, begin, limit, with_vectors))
 
     async def check(self) -> None:
         await self._ask("check", _NO_SPACE)

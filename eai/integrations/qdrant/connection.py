@@ -24,6 +24,14 @@ READERS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "set_sparse": lambda weights: (read_weights(weights),),
     "delete": lambda selector: (read_selector(selector),),
     "count": lambda selector: (read_selector(selector),),
+    "scan": lambda selector, begin, limit, with_vectors: (
+        read_selector(selector),
+        begin,
+        limit,
+        with_vectors,
+    ),
+    "generations": lambda: (),
+    "spaces": lambda: (),
     "check": lambda: (),
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from eai.integrations.qdrant.layout import EXACT, Layout
 from eai.integrations.qdrant.shard import Ranking, Shard
-from eai.knowledge.ports import SearchRequest, Selector, SpaceId
+from eai.knowledge.ports import SearchRequest, Selector, SpaceId, StoredPoint
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _FOLDER = re.compile(r"([A-Za-z0-9_]{1,80})-([0-9]{1,6})")
@@ -72,6 +72,17 @@ class EdgeShards:
     def count(self, space: SpaceId, selector: Selector) -> int:
         shard = self.find(space)
         return 0 if shard is None else shard.count(selector)
+
+    def generations(self, space: SpaceId) -> dict[str, int]:
+        shard = self.find(space)
+        return {} if shard is None else shard.generations()
+
+    def scan(
+        self, space: SpaceId, selector: Selector, begin: str | None, limit: int, with_vectors: bool
+    ) -> tuple[list[StoredPoint], str | None]:
+        """A page of the selected points; none of a space that was never made."""
+        shard = self.find(space)
+        return ([], None) if shard is None else shard.scan(selector, begin, limit, with_vectors=with_vectors)
 
     def shard(self, space: SpaceId) -> Shard:
         """The shard of `space`. Raises UnknownSpace when it was never made."""

@@ -2,17 +2,35 @@
 
 from typing import Any
 
+import numpy as np
 import qdrant_edge as q
 
 from eai.integrations.qdrant.layout import DENSE, SPARSE
-from eai.integrations.qdrant.payload import DOCUMENT, GENERATION, RIGHTS, VERSION, payload
+from eai.integrations.qdrant.payload import DOCUMENT, GENERATION, RIGHTS, VERSION, payload, stored_point
 from eai.kernel.ids import PointId
-from eai.knowledge.ports import Point, SearchFilter, Selector, SparseVector, Vector
+from eai.knowledge.ports import Point, SearchFilter, Selector, SparseVector, StoredPoint, Vector
 
 
 def stored(point: Point) -> q.Point:
     vectors: dict[str, Any] = {DENSE: point.dense, SPARSE: sparse(point.sparse)}
     return q.Point(point.id, vectors, payload(point))
+
+
+def found(record: q.Record) -> StoredPoint:
+    """A point as it was read back; vectors only where they were asked for."""
+    vectors: Any = record.vector or {}
+    identity: Any = record.id
+    dense, terms = vectors.get(DENSE), vectors.get(SPARSE)
+    return stored_point(
+        identity,
+        record.payload or {},
+        None if dense is None else np.asarray(dense, np.float32),
+        None if terms is None else _terms(terms),
+    )
+
+
+def _terms(terms: Any) -> SparseVector:
+    return SparseVector(np.asarray(terms.indices, np.uint32), np.asarray(terms.values, np.float32))
 
 
 def reweighted(identity: PointId, vector: SparseVector) -> q.PointVectors:

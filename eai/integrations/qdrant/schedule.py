@@ -16,12 +16,18 @@ from typing import Any
 from eai.integrations.qdrant.edge import EdgeShards
 from eai.integrations.qdrant.requests import Request
 from eai.integrations.qdrant.shard import Shard, Steps
-from eai.integrations.qdrant.wire import write_rankings
+from eai.integrations.qdrant.wire import write_page, write_rankings
 from eai.knowledge.ports import SpaceId
 
 BATCH_SEARCHES = 16
 FLUSH_WHEN_IDLE_S = 2.0
-READS = frozenset({"search", "count", "check"})
+READS = frozenset({"search", "count", "scan", "generations", "spaces", "check"})
+LOOKS: dict[str, Callable[..., Any]] = {
+    "count": EdgeShards.count,
+    "scan": lambda shards, space, *page: write_page(*shards.scan(space, *page)),
+    "generations": EdgeShards.generations,
+    "spaces": lambda shards, _: [[each.name, each.dimensions] for each in shards.spaces],
+}
 CHANGES: dict[str, Callable[..., Steps]] = {
     "upsert": Shard.upsert,
     "set_rights": Shard.set_rights,
@@ -107,9 +113,8 @@ class Schedule:
         if request.operation == "search":
             (rankings,) = self._shards.search(request.space, request.arguments)
             return write_rankings(rankings)
-        if request.operation == "count":
-            return self._shards.count(request.space, *request.arguments)
-        return None
+        look = LOOKS.get(request.operation)
+        return None if look is None else look(self._shards, request.space, *request.arguments)
 
     def _advance_write(self) -> None:
         if self._writing is None:

@@ -20,12 +20,13 @@ from qdrant_client.http.exceptions import ApiException
 
 from eai.integrations.qdrant import server_values as values
 from eai.integrations.qdrant.checks import check_points, check_search, check_sparse
-from eai.integrations.qdrant.payload import INDEXED, RIGHTS
+from eai.integrations.qdrant.payload import GENERATION, INDEXED, RIGHTS
 from eai.integrations.qdrant.ranking import TIE_LIMIT, TIE_SLACK, ends_in_a_tie, ranked
 from eai.kernel.ids import PointId
 from eai.knowledge.ports import (
     Hit,
     Point,
+    PointPage,
     SearchHits,
     SearchRequest,
     Selector,
@@ -36,6 +37,7 @@ from eai.knowledge.ports import (
 
 DEADLINE_S = 10.0
 BATCH_POINTS = 256
+MANY_GENERATIONS = 1_000_000
 KEYWORD = models.PayloadSchemaType.KEYWORD
 
 
@@ -119,6 +121,43 @@ class QdrantVectors:
             answer = await self._client.count(space.name, count_filter=values.selection(selector), exact=True)
         return answer.count
 
+    async def spaces(self) -> Sequence[SpaceId]:
+        async with self._reaching():
+            names = [each.name for each in (await self._client.get_collections()).collections]
+            states = [(name, await self._client.get_collection(name)) for name in sorted(names)]
+        spaces = ((name, values.dimensions_of(state)) for name, state in states)
+        return [SpaceId(name, size) for name, size in spaces if size is not None]
+
+    async def generations(self, space: SpaceId) -> Mapping[str, int]:
+        async with self._reaching():
+            if not await self._exists(space):
+                return {}
+            key = f"{values.META}.{GENERATION}"
+            answer = await self._client.facet(space.name, key, limit=MANY_GENERATIONS, exact=True)
+        return {str(hit.value): hit.count for hit in answer.hits}
+
+    async def scan(
+        self,
+        space: SpaceId,
+        selector: Selector,
+        *,
+        begin: str | None = None,
+        limit: int = 512,
+        with_vectors: bool = False,
+    ) -> PointPage:
+        async with self._reaching():
+            if not await self._exists(space):
+                return PointPage((), None)
+            records, following = await self._client.scroll(
+                space.name,
+                values.selection(selector),
+                offset=begin,
+                limit=limit,
+                with_payload=["id", values.META],
+                with_vectors=with_vectors,
+            )
+        return PointPage(tuple(map(values.found, records)), None if following is None else str(following))
+
     async def check(self) -> None:
         async with self._reaching():
             await self._client.get_collections()
@@ -149,10 +188,10 @@ class QdrantVectors:
         for field in (f"{values.META}.{name}" for name in INDEXED):
             if field not in state.payload_schema:
                 await self._client.create_payload_index(space.name, field, KEYWORD, wait=True)
-        vectors = state.config.params.vectors
-        if not isinstance(vectors, dict) or DENSE_VECTORS_NAME not in vectors:
+        dimensions = values.dimensions_of(state)
+        if dimensions is None:
             raise ValueError(f"the collection {space.name} was made by somebody else")
-        return vectors[DENSE_VECTORS_NAME].size
+        return dimensions
 
     async def _create(self, space: SpaceId) -> None:
         dense = models.VectorParams(size=space.dimensions, distance=models.Distance.COSINE)

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+import numpy as np
 from haystack.dataclasses import Document, SparseEmbedding
 from haystack_integrations.document_stores.qdrant.converters import (
     DENSE_VECTORS_NAME,
@@ -10,9 +11,17 @@ from haystack_integrations.document_stores.qdrant.converters import (
 )
 from qdrant_client import models
 
-from eai.integrations.qdrant.payload import DOCUMENT, GENERATION, RIGHTS, VERSION, payload
+from eai.integrations.qdrant.payload import DOCUMENT, GENERATION, RIGHTS, VERSION, payload, stored_point
 from eai.kernel.ids import PointId
-from eai.knowledge.ports import Point, SearchFilter, SearchRequest, Selector, SparseVector, Vector
+from eai.knowledge.ports import (
+    Point,
+    SearchFilter,
+    SearchRequest,
+    Selector,
+    SparseVector,
+    StoredPoint,
+    Vector,
+)
 
 META = "meta"
 SEARCH = models.SearchParams(hnsw_ef=128, acorn=models.AcornSearchParams(enable=True))
@@ -36,6 +45,31 @@ def stored_id(identity: PointId) -> str:
 def own_id(point: models.ScoredPoint) -> PointId:
     assert point.payload is not None
     return PointId(UUID(point.payload["id"]))
+
+
+def found(record: models.Record) -> StoredPoint:
+    """A point as it was read back; one that lost its own id keeps the one it is stored under."""
+    carried = record.payload or {}
+    vectors = record.vector if isinstance(record.vector, dict) else {}
+    dense, terms = vectors.get(DENSE_VECTORS_NAME), vectors.get(SPARSE_VECTORS_NAME)
+    return stored_point(
+        PointId(UUID(carried.get("id", str(record.id)))),
+        carried.get(META) or {},
+        None if dense is None else np.asarray(dense, np.float32),
+        _terms(terms) if isinstance(terms, models.SparseVector) else None,
+    )
+
+
+def _terms(terms: models.SparseVector) -> SparseVector:
+    return SparseVector(np.asarray(terms.indices, np.uint32), np.asarray(terms.values, np.float32))
+
+
+def dimensions_of(state: models.CollectionInfo) -> int | None:
+    """How long the vectors of a collection are; None of one that somebody else made."""
+    vectors = state.config.params.vectors
+    if not isinstance(vectors, dict) or DENSE_VECTORS_NAME not in vectors:
+        return None
+    return vectors[DENSE_VECTORS_NAME].size
 
 
 def queries(request: SearchRequest, limit: int) -> list[models.QueryRequest]:

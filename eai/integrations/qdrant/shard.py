@@ -7,19 +7,21 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 import qdrant_edge as q
 
 from eai.integrations.qdrant import edge_values as values
 from eai.integrations.qdrant.checks import check_points, check_search, check_sparse
 from eai.integrations.qdrant.layout import Layout
-from eai.integrations.qdrant.payload import INDEXED, RIGHTS
+from eai.integrations.qdrant.payload import GENERATION, INDEXED, RIGHTS
 from eai.integrations.qdrant.ranking import TIE_LIMIT, TIE_SLACK, ends_in_a_tie, ranked
 from eai.kernel.ids import PointId
-from eai.knowledge.ports import Point, SearchRequest, Selector, SparseVector
+from eai.knowledge.ports import Point, SearchRequest, Selector, SparseVector, StoredPoint
 
 STEP_POINTS = 64
 PAGE_POINTS = 1_024
+MANY_GENERATIONS = 1_000_000
 FLUSH_AFTER = 10_000
 """Changes after which the log is folded into the segments: replaying so many takes 0.7 s at start."""
 RESERVE_BYTES = 64 * 2**20
@@ -116,6 +118,27 @@ class Shard:
 
     def count(self, selector: Selector) -> int:
         return self._shard.count(q.CountRequest(exact=True, filter=values.selection(selector)))
+
+    def generations(self) -> dict[str, int]:
+        """How many points carry each generation key."""
+        request = q.FacetRequest(GENERATION, limit=MANY_GENERATIONS, exact=True)
+        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits}
+
+    def scan(
+        self, selector: Selector, begin: str | None, limit: int, *, with_vectors: bool
+    ) -> tuple[list[StoredPoint], str | None]:
+        """A page of the selected points by id, and the id that the next one begins with."""
+        offset: Any = None if begin is None else UUID(begin)
+        page, following = self._shard.scroll(
+            q.ScrollRequest(
+                offset=offset,
+                limit=limit,
+                filter=values.selection(selector),
+                with_payload=True,
+                with_vector=with_vectors,
+            )
+        )
+        return [values.found(record) for record in page], None if following is None else str(following)
 
     def tidy(self) -> None:
         """Rearrange segments or fold in the log when enough has changed; blocks for up to seconds."""

@@ -14,7 +14,18 @@ from uuid import UUID
 import numpy as np
 
 from eai.kernel.ids import DocumentId, PointId, VersionId
-from eai.knowledge.ports import Hit, Point, SearchFilter, SearchHits, SearchRequest, Selector, SparseVector
+from eai.knowledge.ports import (
+    Hit,
+    Point,
+    PointPage,
+    SearchFilter,
+    SearchHits,
+    SearchRequest,
+    Selector,
+    SpaceId,
+    SparseVector,
+    StoredPoint,
+)
 
 _ID_BYTES = 16
 
@@ -106,6 +117,47 @@ def read_selector(selector: Any) -> Selector:
         None if document is None else DocumentId(UUID(bytes=document)),
         None if version is None else VersionId(UUID(bytes=version)),
         None if ids is None else tuple(_read_ids(ids)),
+    )
+
+
+def write_page(points: Sequence[StoredPoint], following: str | None) -> list[Any]:
+    return [
+        [
+            [
+                point.id.bytes,
+                point.rights_key,
+                point.generation_key,
+                None if point.document is None else point.document.bytes,
+                None if point.version is None else point.version.bytes,
+                None if point.dense is None else _floats(point.dense),
+                None if point.sparse is None else _write_sparse(point.sparse),
+            ]
+            for point in points
+        ],
+        following,
+    ]
+
+
+def read_page(page: Any) -> PointPage:
+    points, following = page
+    return PointPage(tuple(_stored(*point) for point in points), following)
+
+
+def read_spaces(spaces: Any) -> list[SpaceId]:
+    return [SpaceId(name, dimensions) for name, dimensions in spaces]
+
+
+def _stored(  # noqa: PLR0917 - in the order of the frame
+    identity: bytes, rights: str, generation: str, document: Any, version: Any, dense: Any, sparse: Any
+) -> StoredPoint:
+    return StoredPoint(
+        PointId(UUID(bytes=identity)),
+        rights,
+        generation,
+        None if document is None else DocumentId(UUID(bytes=document)),
+        None if version is None else VersionId(UUID(bytes=version)),
+        None if dense is None else np.frombuffer(dense, "<f4"),
+        None if sparse is None else _read_sparse(sparse),
     )
 
 

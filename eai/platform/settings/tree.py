@@ -192,6 +192,12 @@ class WorkerSettings(Group):
         description="Address a worker's /metrics listens on. It asks nobody who they are: open it to the "
         "network of your metrics collector only.",
     )
+    integrity_interval_s: Annotated[float, Env("EAI_WORKER_INTEGRITY_INTERVAL_SECONDS")] = Field(
+        default=21_600,
+        ge=0,
+        description="How long after the last examination of a tenant (see `eai fsck`) the workers make "
+        "another. 0: never.",
+    )
 
 
 class Settings(BaseSettings):

@@ -1,13 +1,17 @@
 """Each thing that can be wrong, and the mend that doctor names for it."""
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from eai.cli.doctor import Finding, examine
+from eai.cli.doctor import Finding, _agreement, examine
 from eai.integrations.home import HomeFolder
 from tests.fakes.recorder import Answer, recording
+
+
+from eai.integrity.models import IntegrityReport
 
 MASTER_KEY = "bWFzdGVyIGtleSBvZiB0aGlydHktdHdvIGJ5dGVzISE="
 NOTHING_LISTENS = "postgresql://eai_app:pw@127.0.0.1:1/eai"
@@ -48,6 +52,7 @@ async def test_without_anything_running_each_dependency_says_how_to_get_it(home:
         "schema": f"{start}, or set EAI_DATABASE_URL",
         "engine": f"{start}; its log is logs/engine.log in the home",
         "master key": "start `eai up` once, or set EAI_MASTER_KEY",
+        "stored data": f"{start}, or set EAI_DATABASE_URL",
     }
 
 
@@ -58,6 +63,7 @@ async def test_a_database_that_refuses_is_shown_with_its_own_words_and_without_i
     assert "Connection refused" in findings["database"].says
     assert findings["database role"].mend == "the database must answer first"
     assert (findings["schema"].ok, findings["schema"].mend) == (False, "the database must answer first")
+    assert findings["stored data"].mend == "the database must answer first"
     assert not any("pw" in f"{finding.says} {finding.mend}" for finding in findings.values())
 
 
@@ -128,3 +134,14 @@ async def test_a_policy_engine_that_nobody_runs(home: HomeFolder) -> None:
     finding = (await found(home, EAI_OPA_URL="http://127.0.0.1:1"))["policies"]
     assert (finding.ok, finding.says) == (False, "http://127.0.0.1:1 does not answer")
     assert finding.mend == "start it, or correct EAI_OPA_URL; until then no model is called"
+
+
+async def test_what_the_last_examinations_found_is_told_with_the_way_to_mend_it() -> None:
+    at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    clean = IntegrityReport(checked_at=at, findings=[])
+    broken = IntegrityReport(checked_at=at + timedelta(hours=1), findings=[{"kind": "point_missing"}])
+    says = "2 of 3 tenants examined, none longer ago than 2026-01-02 03:04 UTC"
+    assert _agreement([], 3).says == "not examined yet; `eai fsck` does"
+    assert (_agreement([clean], 1).ok, _agreement([clean, broken], 3).ok) == (True, False)
+    assert _agreement([clean, broken], 3).says == f"{says}; found point_missing"
+    assert "eai fsck --repair" in str(_agreement([broken], 1).mend)

@@ -1,0 +1,174 @@
+"""`eai fsck`: whether what is stored agrees with itself, and mending what does not."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import typer
+
+from eai.bootstrap import NotStarted, Platform, job_handlers, start
+from eai.cli.home_services import awake
+from eai.cli.terminal import report
+from eai.integrations.home import HomeInUse, HomeUnusable
+from eai.integrations.postgres import PostgresFailed
+from eai.integrity.findings import REPAIRABLE, Report
+from eai.integrity.mending import FOLLOWING
+from eai.integrity.mending_rows import MendingRows
+from eai.integrity.service import NOT_CHECKED
+from eai.kernel.errors import EaiError, Unavailable
+from eai.kernel.ids import JobId, TenantId
+from eai.platform.logging import configure_logging
+from eai.platform.settings import SettingsError
+from eai.platform.worker import Worker
+from eai.tenants.repository import list_tenant_ids
+
+CLEAN, FOUND, NOT_DONE = 0, 1, 2
+
+_POLL_S = 0.2
+_SETTLED = {"completed", "failed", "cancelled"}
+
+
+class RepairLost(EaiError):
+    """A repair did not come to its end; what it had mended stays so."""
+
+    code, status = "job_failed", 500
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was found in one tenant in the end, and what was mended before."""
+
+    report: Report
+    mended: Mapping[str, int]
+    failed: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is printed."""
+        return {**self.report.to_json(), "mended": dict(self.mended)}
+
+
+def run(
+    environ: Mapping[str, str],
+    home: Path | None,
+    *,
+    tenant: UUID | None,
+    repairs: bool,
+    is_deep: bool,
+    as_json: bool,
+) -> int:
+    """Print what was found; 0 when nothing was, 1 when something was, 2 when it cannot be said."""
+    configure_logging(level="ERROR")
+    try:
+        outcomes = asyncio.run(_examined(environ, home, tenant, repairs=repairs, is_deep=is_deep))
+    except (SettingsError, NotStarted, HomeInUse, HomeUnusable, PostgresFailed) as error:
+        report(str(error))
+        return NOT_DONE
+    except EaiError as error:
+        report(f"it could not be examined ({error.code}); `eai doctor` says what is missing")
+        return NOT_DONE
+    if as_json:
+        tenants = [outcome.to_json() for outcome in outcomes]
+        typer.echo(json.dumps({"clean": code_of(outcomes) == CLEAN, "tenants": tenants}))
+    else:
+        typer.echo("\n".join(_lines(outcomes, is_deep=is_deep)))
+    return code_of(outcomes)
+
+
+async def _examined(
+    environ: Mapping[str, str], home: Path | None, tenant: UUID | None, *, repairs: bool, is_deep: bool
+) -> list[Outcome]:
+    async with awake(environ, home) as settings, start(settings) as platform:
+        known = await list_tenant_ids(platform.database)
+        if tenant is not None and tenant not in known:
+            raise NotStarted(f"there is no tenant {tenant}")
+        chosen = known if tenant is None else [TenantId(tenant)]
+        examiner = Examiner(platform)
+        return [await examiner.examine(each, repairs=repairs, is_deep=is_deep) for each in chosen]
+
+
+class Examiner:
+    """Examines and repairs tenants of one platform, where no worker need be running. One per platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._worker = Worker(platform.database, platform.jobs, job_handlers(platform))
+
+    async def examine(self, tenant: TenantId, *, repairs: bool, is_deep: bool) -> Outcome:
+        """Examine a tenant, after a repair where one is asked for. Raises Unavailable, RepairLost."""
+        mended = await self._repaired(tenant, is_deep=is_deep) if repairs else {}
+        examination = await self._platform.integrity.examine(tenant, is_deep=is_deep)
+        return Outcome(examination.report, mended, examination.failed)
+
+    async def _repaired(self, tenant: TenantId, *, is_deep: bool) -> Mapping[str, int]:
+        """Repair as a job, which a worker takes up again if this process dies; what was mended."""
+        job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
+        while job is None:
+            # Somebody else is at it: what is left then is ours.
+            await asyncio.sleep(_POLL_S)
+            job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
+        await self._worker.run_one(tenant, job)
+        state = await self._state(tenant, job)
+        while state == "running":
+            await asyncio.sleep(_POLL_S)
+            state = await self._state(tenant, job)
+        if state not in _SETTLED:
+            raise Unavailable
+        if state != "completed":
+            raise RepairLost
+        await self._follow(tenant)
+        async with self._platform.database.transaction(tenant) as session:
+            last = await MendingRows(session, tenant).last_report()
+        return {} if last is None else last.mended
+
+    async def _state(self, tenant: TenantId, job: JobId) -> str | None:
+        async with self._platform.database.transaction(tenant) as session:
+            return await MendingRows(session, tenant).state_of(job)
+
+    async def _follow(self, tenant: TenantId) -> None:
+        """Do what a repair has left to workers, of which there may be none."""
+        async with self._platform.database.transaction(tenant) as session:
+            waiting = await MendingRows(session, tenant).jobs_waiting(FOLLOWING)
+        for job in waiting:
+            await self._worker.run_one(tenant, JobId(job))
+
+
+def code_of(outcomes: Sequence[Outcome]) -> int:
+    """The exit code that says what was found."""
+    if any(outcome.report.findings for outcome in outcomes):
+        return FOUND
+    return NOT_DONE if any(outcome.failed for outcome in outcomes) else CLEAN
+
+
+def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
+    for outcome in outcomes:
+        for kind, count in outcome.mended.items():
+            yield f"mended  tenant {outcome.report.tenant}: {count} {kind}"
+        for finding in outcome.report.findings:
+            more = "" if finding.count <= len(finding.ids) else ", …"
+            hint = "" if finding.kind in REPAIRABLE else " (not for --repair)"
+            yield (
+                f"FOUND   tenant {outcome.report.tenant}: {finding.count} {finding.kind}{hint}: "
+                f"{', '.join(finding.ids)}{more}"
+            )
+        for name in outcome.failed:
+            yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked"
+    yield summary(outcomes)
+    if not is_deep:
+        yield f"not looked at without --deep: {', '.join(NOT_CHECKED).replace('_', ' ')}"
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """One line: clean or not, and how much was looked at."""
+    words = {CLEAN: "clean", FOUND: "NOT CLEAN", NOT_DONE: "not known"}
+    sums = {
+        name: sum(outcome.report.examined.get(name, 0) for outcome in outcomes)
+        for name in ("documents", "chunks", "audit_events")
+    }
+    return (
+        f"{words[code_of(outcomes)]}: {len(outcomes)} tenants, {sums['documents']} documents, "
+        f"{sums['chunks']} chunks, {sums['audit_events']} audit entries"
+    )

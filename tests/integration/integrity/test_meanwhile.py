@@ -1,0 +1,57 @@
+"""What a job is about to put right is no finding, and becomes one where the job is lost."""
+
+import pytest
+
+from eai.integrity.projection import Projection
+from tests.integration.integrity.seeded import Seeded
+
+_LOSE_JOBS = "DELETE FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'queued'"
+
+
+async def test_points_that_a_job_will_move_are_not_wrong_yet(seeded: Seeded) -> None:
+    base = await seeded.company.base()
+    document = await seeded.company.document(base, "A page whose readers change.")
+    path = f"/v1/knowledge-bases/{base}/documents/{document}/acl"
+    assert (await seeded.company.admin.put(path, json={"readers": [], "reason": "because"})).is_success
+    assert await seeded.kinds() == set()
+    await seeded.rows(_LOSE_JOBS)
+    assert await seeded.kinds() == {"point_rights_wrong"}
+    assert await seeded.repair() == {"point_rights_wrong": 1}
+    assert await seeded.kinds() == set()
+
+
+async def test_a_document_that_a_worker_will_take_in_is_not_stuck_yet(seeded: Seeded) -> None:
+    base = await seeded.company.base()
+    path = f"/v1/knowledge-bases/{base}/documents"
+    body = {"title": "Later", "content": "A page that waits for a worker."}
+    taken = await seeded.company.admin.post(path, json=body, headers={"Prefer": "respond-async"})
+    assert taken.status_code == 202
+    assert await seeded.kinds() == set()
+    await seeded.rows(_LOSE_JOBS)
+    assert await seeded.kinds() == {"document_stuck"}
+    assert await seeded.repair() == {"document_stuck": 1}
+    assert await seeded.kinds() == set()
+    found = await seeded.company.admin.got(f"{path}/{taken.json()['id']}")
+    assert found["status"] == "failed"
+
+
+async def test_a_base_that_a_worker_will_delete_is_let_be_until_nobody_will(seeded: Seeded) -> None:
+    base = await seeded.company.base()
+    await seeded.company.document(base, "A page of a base that goes.")
+    assert (await seeded.company.admin.delete(f"/v1/knowledge-bases/{base}")).is_success
+    assert await seeded.kinds() == set()
+    await seeded.rows(_LOSE_JOBS)
+    assert await seeded.kinds() == {"deletion_unfinished"}
+    assert await seeded.repair() == {"deletion_unfinished": 1}
+    assert await seeded.kinds() == set()
+    assert (await seeded.company.admin.got(f"/v1/deletion-receipts/{base}"))["status"] == "deleted"
+
+
+async def test_what_only_looked_wrong_is_looked_at_again(
+    seeded: Seeded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def everything(*_: object) -> list[object]:
+        return [chunk["id"] for chunk in seeded.names["chunks"]]
+
+    monkeypatch.setattr(Projection, "_suspects", everything)
+    assert await seeded.kinds() == set()
