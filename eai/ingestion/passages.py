@@ -11,6 +11,7 @@ from eai.access.classification import Classification
 from eai.gateway.calls import Caller
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
+from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
 
@@ -30,6 +31,7 @@ class Manuscript(Immutable):
     content_type: str
     language: str | None
     level: Classification
+    spans: tuple[SpanRights, ...]
     embedding_model: str
     space: SpaceId
     generation: GenerationId

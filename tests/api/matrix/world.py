@@ -1,5 +1,6 @@
 """Two tenants with one of everything, and every kind of stranger."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -28,6 +29,8 @@ class Things:
     base: str
     alias: str
     document: str
+    failed: str
+    """A document whose only text could not be read."""
     chunk: str
     receipt: str
     principal: str
@@ -133,7 +136,23 @@ async def _contents(company: Company, base: str, text: str, level: str) -> dict[
     gone = await company.document(base, f"Once there was: {text}", classification=level)
     answer = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{gone}")
     assert answer.status_code == 200, answer.text
-    return {"document": document, "chunk": chunk, "receipt": gone}
+    return {
+        "document": document,
+        "failed": await _failed(company, base, level),
+        "chunk": chunk,
+        "receipt": gone,
+    }
+
+
+async def _failed(company: Company, base: str, level: str) -> str:
+    path = f"/v1/knowledge-bases/{base}/documents"
+    body = {"title": f"Not about {level}", "content": f"--- {'-' * len(level)}", "classification": level}
+    answer = await company.admin.post(path, json=body, headers={"prefer": "respond-async"})
+    while True:
+        document = await company.admin.got(answer.headers["location"])
+        if document["status"] == "failed":
+            return str(document["id"])
+        await asyncio.sleep(0.05)
 
 
 async def _policy(company: Company) -> str:
