@@ -1,8 +1,9 @@
 """The immutable values that travel through the ingestion pipeline, stage by stage."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,12 @@ from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
 
-Checkpoint = Callable[[], Awaitable[None]]
-"""Raises once the work is not wanted any more."""
+
+class Checkpoint(Protocol):
+    """Notes how far the work is. Raises once it is not wanted any more."""
+
+    async def __call__(self, stage: str, batches_done: int, batches_total: int) -> None:
+        """`stage` has begun, or gone on, when so many batches were embedded."""
 
 
 @dataclass(frozen=True, slots=True)

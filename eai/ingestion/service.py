@@ -113,8 +113,8 @@ class Ingestion:
         async with self._database.transaction(run.tenant) as session:
             work = await load_work(session, run.tenant, run.parameters)
             if work is not None:
-                placement = {"placement": placement_of(work.base.generation)}
-                await self._jobs.confirm(session, run, placement)
+                begun = {"placement": placement_of(work.base.generation), "stage": "reading"}
+                await self._jobs.confirm(session, run, begun)
                 await set_version_status(session, run.tenant, work.stored.version, "processing")
         if work is None:
             await self._leave_nothing(run)
@@ -197,9 +197,10 @@ class Ingestion:
     def _checkpoint(self, run: JobRun) -> Checkpoint:
         """Raises Fenced once another attempt has begun, and VersionOutdated once the document has gone."""
 
-        async def checkpoint() -> None:
+        async def checkpoint(stage: str, batches_done: int, batches_total: int) -> None:
+            progress = {"stage": stage, "batches_done": batches_done, "batches_total": batches_total}
             async with self._database.transaction(run.tenant) as session:
-                await self._jobs.confirm(session, run)
+                await self._jobs.confirm(session, run, progress)
                 if not await is_wanted(session, run.tenant, run.parameters):
                     raise VersionOutdated
 

@@ -269,6 +269,21 @@ async def test_parts_with_rights_of_their_own_must_be_named_anew(company: Compan
     await judge.judge(company.id)
 
 
+async def test_a_part_above_the_ceiling_of_the_model_never_reaches_it(company: Company) -> None:
+    provider = await company.answering(classification_ceiling="confidential")
+    model = await company.model(provider, capability="embeddings", dimensions=[8])
+    page = await page_of(company, NOON)
+    base = await company.base(embedding_model=model)
+    spans = [{"start": 0, "end": 3, "classification": "secret"}]
+    body = {"title": "A", "content": NOON, "chunk_readers": spans}
+    answer = await company.admin.post(f"/v1/knowledge-bases/{base}/documents", json=body)
+    assert code_of(answer) == (403, "classification_exceeded")
+    await page.put(content=DAWN, chunk_readers=spans)
+    await page.settled()
+    told = (await company.admin.got("/v1/audit/events", action="model.invoke"))["data"]
+    assert [event["facts"]["level"] for event in told] == ["internal", "secret"]
+
+
 async def test_new_rights_bind_the_old_text_at_once_and_open_nothing_before_the_swap(
     company: Company, embedding: Embedding, judge: Judge
 ) -> None:
@@ -350,7 +365,9 @@ async def test_a_source_cannot_replace_what_lies_above_its_clearance(company: Co
     assert answer.json()["error"]["details"] == {}
 
 
-async def test_who_may_not_know_of_a_document_and_who_has_seen_another_one(company: Company) -> None:
+async def test_who_may_not_know_of_a_document_and_who_has_seen_another_one(
+    company: Company, embedding: Embedding
+) -> None:
     reader, unlisted = await company.person("kb_manager"), await company.person("kb_manager")
     page = await page_of(company, NOON, reader.reference)
     missing = Page(company, page.base, str(uuid4()))
@@ -361,9 +378,10 @@ async def test_who_may_not_know_of_a_document_and_who_has_seen_another_one(compa
             assert code_of(answer) == (404, "not_found")
     assert await page.refused(reader.api, content=DAWN) == (403, "permission_missing")
     tag = (await company.admin.get(page.path)).headers["etag"]
-    await page.put(content=DAWN)
-    stale = await company.admin.put(page.path, json={"content": NOON}, headers={"if-match": tag})
-    assert code_of(stale) == (412, "precondition_failed")
+    async with embedding.holding(DAWN):
+        await page.put(content=DAWN)
+        stale = await company.admin.put(page.path, json={"content": NOON}, headers={"if-match": tag})
+        assert code_of(stale) == (412, "precondition_failed")
     await page.settled()
     tag = (await company.admin.get(page.path)).headers["etag"]
     fresh = await company.admin.put(page.path, json={"content": NOON}, headers={"if-match": tag})

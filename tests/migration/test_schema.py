@@ -38,7 +38,7 @@ OPERATORS = {"provider_endpoints", "platform_models", "platform_kill_switches"}
 WITHOUT_TENANT = {"schema_version", "signing_keys"} | OPERATORS
 """Tables that belong to no tenant, with nothing in them that does."""
 
-WITHOUT_MODEL = {"schema_version", "jobs", "idempotency_records", "tenant_keys"}
+WITHOUT_MODEL = {"schema_version", "jobs", "job_events", "idempotency_records", "tenant_keys"}
 """Tables that only SQL functions or the platform's own statements touch."""
 
 

@@ -161,6 +161,8 @@ async def _shown(
     elif accepted.job is not None:
         response.status_code = 202
         response.headers["retry-after"] = _RETRY_AFTER_S
+        # It may have ended since, and the document tells of it no more.
+        document = document.model_copy(update={"job_id": accepted.job})
     return document if tags is None else tags.show(document, document.revision)
 
 

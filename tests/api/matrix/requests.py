@@ -73,6 +73,8 @@ VALID: dict[str, Callable[[Things], Valid]] = {
         }
     ),
     "query_knowledge_base": lambda _: Valid({"query": "parcel"}),
+    "get_job": lambda _: Valid(),
+    "follow_job": lambda _: Valid(),
     "get_deletion_receipt": lambda _: Valid(),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),

@@ -31,6 +31,8 @@ class Things:
     document: str
     failed: str
     """A document whose only text could not be read."""
+    job: str
+    """The job that tried to read it."""
     chunk: str
     receipt: str
     principal: str
@@ -136,22 +138,19 @@ async def _contents(company: Company, base: str, text: str, level: str) -> dict[
     gone = await company.document(base, f"Once there was: {text}", classification=level)
     answer = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{gone}")
     assert answer.status_code == 200, answer.text
-    return {
-        "document": document,
-        "failed": await _failed(company, base, level),
-        "chunk": chunk,
-        "receipt": gone,
-    }
+    failed, job = await _failed(company, base, level)
+    return {"document": document, "failed": failed, "job": job, "chunk": chunk, "receipt": gone}
 
 
-async def _failed(company: Company, base: str, level: str) -> str:
+async def _failed(company: Company, base: str, level: str) -> tuple[str, str]:
+    """A document whose text cannot be read, and the job that tried."""
     path = f"/v1/knowledge-bases/{base}/documents"
     body = {"title": f"Not about {level}", "content": f"--- {'-' * len(level)}", "classification": level}
     answer = await company.admin.post(path, json=body, headers={"prefer": "respond-async"})
     while True:
         document = await company.admin.got(answer.headers["location"])
         if document["status"] == "failed":
-            return str(document["id"])
+            return document["id"], document["job_id"]
         await asyncio.sleep(0.05)
 
 
