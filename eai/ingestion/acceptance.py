@@ -12,12 +12,13 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent
 from eai.ingestion.extraction import accepted_type, check_size
 from eai.ingestion.replacement import Replacement
-from eai.ingestion.repository import JOB_NAME, load_work, parameters_of
+from eai.ingestion.repository import JOB_NAME, load_work, parameters_of, placed
 from eai.ingestion.schemas import DocumentFields
 from eai.ingestion.submission import Accepted, Submission
 from eai.kernel.ids import DocumentId, JobId
@@ -44,10 +45,18 @@ DEFAULT_TYPE = "text/plain"
 class Acceptance:
     """Decides whether a document may come in, and commits to it."""
 
-    def __init__(self, gateway: Gateway, jobs: Jobs, audit: Audit, replacement: Replacement) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        jobs: Jobs,
+        audit: Audit,
+        quotas: KnowledgeQuotas,
+        replacement: Replacement,
+    ) -> None:
         self._gateway = gateway
         self._jobs = jobs
         self._audit = audit
+        self._quotas = quotas
         self._replacement = replacement
 
     async def accept(
@@ -111,6 +120,7 @@ class Acceptance:
             if not copy.is_same:
                 raise DuplicateContent(document_id=str(copy.document))
             return Accepted(copy.document, is_new=False)
+        await self._quotas.admit_text(session, placed(subject, base), None, len(submission.text.source))
         stored = await create_document_with_version(session, subject, base, draft, version)
         fields = submission.fields
         parameters = parameters_of(

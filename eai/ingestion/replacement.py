@@ -11,12 +11,13 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.schemas import Labels
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import ChunkReadersRequired, DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
-from eai.ingestion.repository import JOB_NAME, parameters_of
+from eai.ingestion.repository import JOB_NAME, parameters_of, placed
 from eai.ingestion.submission import Accepted, Revision, Text
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput, NotFound
@@ -74,10 +75,11 @@ class _Wanted:
 class Replacement:
     """Decides what a document becomes, and commits to it."""
 
-    def __init__(self, gateway: Gateway, jobs: Jobs, audit: Audit) -> None:
+    def __init__(self, gateway: Gateway, jobs: Jobs, audit: Audit, quotas: KnowledgeQuotas) -> None:
         self._gateway = gateway
         self._jobs = jobs
         self._audit = audit
+        self._quotas = quotas
 
     async def replace(
         self,
@@ -126,6 +128,7 @@ class Replacement:
         if wanted.spans is None and await self._has_spans(held):
             raise ChunkReadersRequired.field("chunk_readers", "chunk_readers_required", "")
         await self._check(held, wanted, text.source_hash, text.content_type)
+        await self._admit(held, len(text.source or b""))
         job = JobId(uuid4())
         stored = await add_version(
             held.session, self._jobs, held.subject, held.base, held.id, _with_job(text, job), wanted.changes
@@ -143,6 +146,7 @@ class Replacement:
     async def _queue_again(self, held: _Held, wanted: _Wanted) -> Accepted:
         newest = held.newest
         await self._check(held, wanted, newest.source_hash, newest.content_type)
+        await self._admit(held, await held.versions.size(VersionId(newest.id)))
         job, before = JobId(uuid4()), newest.job_id
         told = await self._jobs.parameters(held.session, held.base.tenant, JobId(before)) if before else None
         await amend_version(
@@ -195,6 +199,10 @@ class Replacement:
         copy = await find_other_copy(held.session, held.subject, base, held.row, source_hash, content_type)
         if copy is not None:
             raise DuplicateContent(document_id=str(copy))
+
+    async def _admit(self, held: _Held, size: int) -> None:
+        """Raise QuotaExceeded where a text of so many bytes does not fit in the place of the present one."""
+        await self._quotas.admit_text(held.session, placed(held.subject, held.base), held.id, size)
 
     async def _has_spans(self, held: _Held) -> bool:
         if held.newest.chunk_rights or held.row.serving_version_id is None:

@@ -13,6 +13,7 @@ from eai.access.classification import LEVELS, Classification, highest
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.entries import Actor
+from eai.finops.holdings import Place
 from eai.gateway.calls import Caller
 from eai.ingestion.passages import Manuscript
 from eai.kernel.ids import (
@@ -83,6 +84,11 @@ async def is_wanted(session: AsyncSession, tenant: TenantId, parameters: Mapping
     )
     found = await session.scalar(statement.where(*_named(tenant, parameters)))
     return found is not None and await BaseRows(session, tenant).find(parameters["base"]) is not None
+
+
+def placed(subject: Subject, base: BaseHandle) -> Place:
+    """Which quotas bind what `subject` submits to the base."""
+    return Place(subject.tenant, base.id, subject.groups)
 
 
 def parameters_of(

@@ -16,6 +16,7 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Decision, Resource
 from eai.audit.service import Audit
+from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.service import Gateway
 from eai.ingestion.acceptance import Acceptance
 from eai.ingestion.components import version_selector
@@ -45,15 +46,21 @@ log = structlog.get_logger(__name__)
 class Ingestion:
     """Documents in, passages findable."""
 
-    def __init__(
-        self, database: Database, gateway: Gateway, vectors: Vectors, jobs: Jobs, audit: Audit
+    def __init__(  # noqa: PLR0917 - one call site, in the order of the layers
+        self,
+        database: Database,
+        gateway: Gateway,
+        vectors: Vectors,
+        jobs: Jobs,
+        audit: Audit,
+        quotas: KnowledgeQuotas,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._jobs = jobs
         self._audit = audit
-        self._replacement = Replacement(gateway, jobs, audit)
-        self._acceptance = Acceptance(gateway, jobs, audit, self._replacement)
+        self._replacement = Replacement(gateway, jobs, audit, quotas)
+        self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement)
         self._pipeline = ingestion_pipeline(gateway, audit, vectors)
 
     async def ingest(

@@ -62,6 +62,11 @@ class VersionRows:
             statement.limit(1).options(*_HEAVY).execution_options(populate_existing=True)
         )
 
+    async def size(self, version: VersionId) -> int:
+        """How many bytes were submitted as the version."""
+        statement = select(func.octet_length(DocumentVersion.source)).where(*self._mine())
+        return await self._session.scalar(statement.where(DocumentVersion.id == version)) or 0
+
     async def is_only(self, version: VersionId) -> bool:
         """Whether the document has no other version."""
         others = select(DocumentVersion.id).where(*self._mine(), DocumentVersion.id != version)

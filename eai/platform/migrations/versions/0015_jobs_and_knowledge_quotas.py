@@ -1,4 +1,4 @@
-"""What became of a job, change by change, for whoever follows it."""
+"""What became of a job, for whoever follows it; and quotas on what is kept, beside those on calls."""
 
 from alembic import op
 
@@ -9,7 +9,41 @@ revision = "0015"
 down_revision = "0013"
 
 
+_RESERVE = """reserve_model_call(uuid, uuid, uuid, uuid[], uuid, text, text, text, bigint, double precision,
+                                 jsonb, bytea, uuid, uuid, bytea)"""
+
+
 def upgrade() -> None:
+    """Create the events of jobs, and let quotas have metrics without a period."""
+    _job_events()
+    _knowledge_quotas()
+
+
+def _knowledge_quotas() -> None:
+    """What is kept has no period: `total`. Calls of models are bound by the others only."""
+    op.execute("""
+        ALTER TABLE eai.quotas
+         DROP CONSTRAINT quotas_metric_check, DROP CONSTRAINT quotas_period_check,
+          ADD CONSTRAINT quotas_metric_check CHECK (
+              metric IN ('tokens', 'requests', 'knowledge_bases', 'documents', 'bytes')),
+          ADD CONSTRAINT quotas_period_check CHECK (period IN ('month', 'minute', 'total')),
+          ADD CONSTRAINT quotas_total_check CHECK (
+              (period = 'total') = (metric IN ('knowledge_bases', 'documents', 'bytes')))""")
+    op.execute(f"""
+        DO $$
+        DECLARE
+            before text := pg_get_functiondef('eai.{_RESERVE}'::regprocedure);
+            after  text := replace(before, 'WHERE q.tenant_id = p_tenant',
+                                   'WHERE q.tenant_id = p_tenant AND q.period <> ''total''');
+        BEGIN
+            IF after = before THEN
+                RAISE EXCEPTION 'the reservation does not look for quotas where it did';
+            END IF;
+            EXECUTE after;
+        END $$""")
+
+
+def _job_events() -> None:
     """Numbered events of each job, written by the row's own changes: none is forgotten, none told twice.
 
     The numbers are dense, because whoever changes a job holds its row. Of the progress only what clients
