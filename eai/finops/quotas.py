@@ -11,7 +11,7 @@ from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.finops.errors import OwnerUnknown
-from eai.finops.holdings import Holding, count_bases, holdings
+from eai.finops.holding_rows import Holding, count_bases, holdings
 from eai.finops.models import Quota
 from eai.finops.repository import Owner, QuotaRows, Standing
 from eai.finops.schemas import Metric, NewQuota, QuotaOut, Window

@@ -13,7 +13,7 @@ from eai.access.classification import LEVELS, Classification, highest
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.entries import Actor
-from eai.finops.holdings import Place
+from eai.finops.holding_rows import Place
 from eai.gateway.calls import Caller
 from eai.ingestion.passages import Manuscript
 from eai.kernel.ids import (

@@ -55,11 +55,16 @@ def _status(row: Row[Any]) -> JobStatus:
     return JobStatus(**row._mapping)  # noqa: SLF001 - how the library calls it
 
 
-_SELECT = """
+_NEWEST = text("""
     SELECT j.id, j.name, e.seq AS event, e.state, e.attempt, e.progress, e.error, j.parameters,
            j.created_at, e.at AS updated_at
       FROM eai.jobs j JOIN eai.job_events e ON e.tenant_id = j.tenant_id AND e.job_id = j.id
-     WHERE j.tenant_id = :tenant AND j.id = :job"""
-_NEWEST = text(f"""{_SELECT} AND (CAST(:principal AS uuid) IS NULL OR j.principal_id = :principal)
+     WHERE j.tenant_id = :tenant AND j.id = :job
+       AND (CAST(:principal AS uuid) IS NULL OR j.principal_id = :principal)
      ORDER BY e.seq DESC LIMIT 1""")
-_CHANGES = text(f"{_SELECT} AND e.seq > :after ORDER BY e.seq LIMIT 100")
+_CHANGES = text("""
+    SELECT j.id, j.name, e.seq AS event, e.state, e.attempt, e.progress, e.error, j.parameters,
+           j.created_at, e.at AS updated_at
+      FROM eai.jobs j JOIN eai.job_events e ON e.tenant_id = j.tenant_id AND e.job_id = j.id
+     WHERE j.tenant_id = :tenant AND j.id = :job AND e.seq > :after
+     ORDER BY e.seq LIMIT 100""")

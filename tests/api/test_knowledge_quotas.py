@@ -96,7 +96,7 @@ async def test_bytes_are_counted_by_what_a_replacement_adds(company: Company, ju
         *(add(company.admin, base, letter * 5) for letter in "ghij"),
     )
     assert {answer.status_code for answer in sent} <= {201, 202, 409}
-    used, _ = await stands(company, await limit(company, "bytes", 100, f"knowledge_base:{base}"))
+    used, _ = await stands(company, await limit(company, "bytes", 10_000, f"knowledge_base:{base}"))
     assert used == 100
     assert await stands(company, quota) == (100, 0)
     # A limit that was lowered lets in what makes it less.

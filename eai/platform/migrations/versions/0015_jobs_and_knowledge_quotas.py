@@ -82,7 +82,7 @@ def _job_events() -> None:
         END $$""")
     for function in ("shown_progress(jsonb)", "record_job_event()"):
         op.execute(f"REVOKE ALL ON FUNCTION eai.{function} FROM PUBLIC")
-        op.execute(f"GRANT EXECUTE ON FUNCTION eai.{function} TO {APP}")
+    op.execute(f"GRANT EXECUTE ON FUNCTION eai.shown_progress(jsonb) TO {APP}")
     op.execute("""
         CREATE TRIGGER job_created AFTER INSERT ON eai.jobs
         FOR EACH ROW EXECUTE FUNCTION eai.record_job_event()""")
