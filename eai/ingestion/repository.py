@@ -184,8 +184,11 @@ async def _work(
 ) -> Work:
     level = None if document.classification is None else LEVELS[document.classification]
     spans = spans_from_rows(version.chunk_rights)
+    # The rights that hold once it answers: else those who may read it then would have to wait for its points.
+    later = {"readers": document.readers, "classification": document.classification, **version.intended}
+    own = None if later["classification"] is None else LEVELS[later["classification"]]
     number = await rights_class_number(
-        session, base.tenant, base.id, document.readers, None, level, None, document.source_connector
+        session, base.tenant, base.id, later["readers"], None, own, None, document.source_connector
     )
     manuscript = Manuscript(
         tenant=base.tenant,
