@@ -232,6 +232,9 @@ _CHANGES = """
      UNION ALL
     SELECT 'knowledge.document.ingest', d.id FROM eai.kb_documents d WHERE d.tenant_id = %(t)s
      UNION ALL
+    SELECT 'knowledge.document.replace', v.document_id FROM eai.kb_document_versions v
+     WHERE v.tenant_id = %(t)s AND v.number > 1
+     UNION ALL
     SELECT 'knowledge_base.create', b.id FROM eai.knowledge_bases b WHERE b.tenant_id = %(t)s"""
 _TOLD = {"knowledge.document.deleted", "knowledge_base.delete", "knowledge_base.deleted"}
 # Calls without a bound were made inside the process, and are told of once they are over.

@@ -17,6 +17,8 @@ from eai.kernel.ids import TenantId
 MEDIA_TYPE = "text/event-stream"
 MOST_PER_TENANT = 100
 """Streams that a tenant may have open in one process; each holds a connection at both ends."""
+MOST_FOLLOWED = 20
+"""Streams that follow jobs; each also asks the database twice a second."""
 
 Write = Callable[[bytes], Awaitable[None]]
 Produce = Callable[[Write], Awaitable[None]]

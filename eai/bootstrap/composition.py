@@ -12,6 +12,7 @@ from eai.audit.trail import AuditTrail
 from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
 from eai.bootstrap.platform import Platform
 from eai.finops.expiry import ExpiredCalls
+from eai.finops.holdings import KnowledgeQuotas
 from eai.finops.quotas import Quotas
 from eai.finops.usage import UsageLedger
 from eai.gateway.catalogue import REMOTE_MODELS
@@ -126,13 +127,13 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         ),
         model_registry=registry,
         kill_switches=KillSwitches(audit, registry),
-        bases=Bases(audit, ModelChoice(gateway)),
+        bases=Bases(audit, ModelChoice(gateway), KnowledgeQuotas()),
         base_deletions=BaseDeletions(database, vectors, jobs, audit),
         access_lists=AccessLists(audit),
         documents=Documents(audit, jobs),
         deletions=Deletions(database, vectors, jobs, audit),
         retrieval_counts=RetrievalCounts(database),
-        ingestion=Ingestion(database, gateway, vectors, jobs, audit),
+        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas()),
         retrieval=Retrieval(
             QueryRows(database, peppers),
             gateway,

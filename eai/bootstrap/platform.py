@@ -22,7 +22,7 @@ from eai.identity.groups import Groups
 from eai.identity.me import Introspection
 from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.identity.principals import Principals
-from eai.ingestion.acceptance import JOB_NAME as INGESTION_JOB
+from eai.ingestion.repository import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrity.jobs import IntegrityJobs
 from eai.integrity.service import Integrity

@@ -1,5 +1,6 @@
 """Quotas as administrators set them: how much of what an owner may take in each period."""
 
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -10,13 +11,16 @@ from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.finops.errors import OwnerUnknown
+from eai.finops.holding_rows import Holding, count_bases, holdings
 from eai.finops.models import Quota
 from eai.finops.repository import Owner, QuotaRows, Standing
 from eai.finops.schemas import Metric, NewQuota, QuotaOut, Window
 from eai.kernel.canonical import Canonical
-from eai.kernel.errors import PreconditionFailed
+from eai.kernel.errors import InvalidInput, PreconditionFailed
 from eai.kernel.paging import Page, PageRequest
 from eai.platform.listing import next_key
+
+KEPT = frozenset({Metric.KNOWLEDGE_BASES, Metric.DOCUMENTS, Metric.BYTES})
 
 
 class Quotas:
@@ -40,6 +44,7 @@ class Quotas:
         `revision`, when given, is the current one.
         """
         owner = Owner.read(wanted.owner)
+        _check_fit(owner, wanted)
         rows = QuotaRows(session, subject.tenant)
         there = await rows.of(owner, wanted.metric, wanted.period)
         if revision not in {None, there and there.revision}:
@@ -49,23 +54,22 @@ class Quotas:
             # It was there, or somebody else has just made it.
             there = there or await rows.of(owner, wanted.metric, wanted.period)
             row = await rows.change(there.id if there else quota, limit_value=wanted.limit)
-        shown = _shown(row, (await rows.standings([row.id]))[row.id])
+        (shown,) = await _shown_all(rows, [row])
         await self._record(session, subject, AuditAction.QUOTA_SET, row)
         return shown
 
     async def get(self, session: AsyncSession, subject: Subject, quota: UUID) -> QuotaOut:
         """One quota. Raises NotFound."""
         rows = QuotaRows(session, subject.tenant)
-        row = await rows.get(quota)
-        return _shown(row, (await rows.standings([row.id]))[row.id])
+        (shown,) = await _shown_all(rows, [await rows.get(quota)])
+        return shown
 
     async def page(self, session: AsyncSession, subject: Subject, request: PageRequest) -> Page[QuotaOut]:
         """The tenant's quotas, the oldest first."""
         rows = QuotaRows(session, subject.tenant)
         found = await rows.page(request)
         listed = found[: request.limit]
-        standings = await rows.standings([row.id for row in listed])
-        return Page([_shown(row, standings[row.id]) for row in listed], next_key(found, request))
+        return Page(await _shown_all(rows, listed), next_key(found, request))
 
     async def delete(
         self, session: AsyncSession, subject: Subject, quota: UUID, *, revision: int | None = None
@@ -104,6 +108,33 @@ async def _added(rows: QuotaRows, subject: Subject, quota: UUID, wanted: NewQuot
     except IntegrityError as error:
         # Its owner is no group and no base of this tenant.
         raise OwnerUnknown from error
+
+
+def _check_fit(owner: Owner, wanted: NewQuota) -> None:
+    """Raise InvalidInput for a window or an owner that the metric does not have."""
+    is_kept = wanted.metric in KEPT
+    if is_kept is not (wanted.period is Window.TOTAL):
+        raise InvalidInput.field("window", "window_not_for_metric", "does not fit the metric")
+    if wanted.metric is Metric.KNOWLEDGE_BASES and owner != Owner():
+        raise InvalidInput.field("owner", "owner_not_for_metric", "does not fit the metric")
+
+
+async def _shown_all(rows: QuotaRows, quotas: Sequence[Quota]) -> list[QuotaOut]:
+    standings = dict(await rows.standings([row.id for row in quotas]))
+    kept = [row for row in quotas if row.metric in KEPT]
+    if kept:
+        bases = await count_bases(rows.session, rows.tenant)
+        held = await holdings(rows.session, rows.tenant, None)
+        standings |= {row.id: Standing(_kept(row, bases, held), 0, None) for row in kept}
+    return [_shown(row, standings[row.id]) for row in quotas]
+
+
+def _kept(row: Quota, bases: int, held: Mapping[UUID, Holding]) -> int:
+    """What is kept of the quota's metric: by its base, or by the fullest one."""
+    if row.metric == Metric.KNOWLEDGE_BASES:
+        return bases
+    of = [held.get(row.base_id, Holding())] if row.base_id else held.values()
+    return max((each.documents if row.metric == Metric.DOCUMENTS else each.bytes for each in of), default=0)
 
 
 def _reference(row: Quota) -> str:

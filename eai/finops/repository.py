@@ -47,7 +47,7 @@ class Standing:
 
     used: int
     reserved: int
-    resets_at: datetime
+    resets_at: datetime | None
 
 
 class QuotaRows(Rows[Quota]):
@@ -70,7 +70,8 @@ class QuotaRows(Rows[Quota]):
 
     async def standings(self, quotas: Sequence[UUID]) -> Mapping[UUID, Standing]:
         """Where each of these quotas stands now, by the database's clock."""
-        starts = func.date_trunc(Quota.period, func.now(), "UTC")
+        is_periodic = Quota.period != "total"
+        starts = case((is_periodic, func.date_trunc(Quota.period, func.now(), "UTC")))
         length = case((Quota.period == "month", "1 month"), else_="1 minute")
         ends = func.timezone("UTC", func.timezone("UTC", starts) + sql_cast(length, INTERVAL))
         statement = (

@@ -36,24 +36,34 @@ OwnerReference = Annotated[
 
 
 class Metric(StrEnum):
-    """What a quota counts: tokens that models read and wrote, or calls of models."""
+    """What a quota counts: tokens that models read and wrote, calls of models, or what is kept.
+
+    Documents and their submitted bytes are counted in each base by itself.
+    """
 
     TOKENS = "tokens"
     REQUESTS = "requests"
+    KNOWLEDGE_BASES = "knowledge_bases"
+    DOCUMENTS = "documents"
+    BYTES = "bytes"
 
 
 class Window(StrEnum):
-    """The calendar period, in UTC, with which a quota begins anew."""
+    """The calendar period, in UTC, with which a quota begins anew; what is kept has none."""
 
     MONTH = "month"
     MINUTE = "minute"
+    TOTAL = "total"
 
 
 _USUAL = {Metric.TOKENS: Window.MONTH, Metric.REQUESTS: Window.MINUTE}
 
 
 class NewQuota(Schema):
-    """A quota to be set. Without a `window`, tokens are counted per month and requests per minute."""
+    """A quota to be set. Without a `window`, tokens are counted per month and requests per minute.
+
+    What is kept has the window `total`; `knowledge_bases` are the tenant's.
+    """
 
     owner: OwnerReference
     metric: Metric
@@ -63,11 +73,15 @@ class NewQuota(Schema):
     @property
     def period(self) -> Window:
         """The window, given or usual."""
-        return self.window or _USUAL[self.metric]
+        return self.window or _USUAL.get(self.metric, Window.TOTAL)
 
 
 class QuotaOut(Schema):
-    """A quota and where it stands: `reserved` is held by calls under way, `remaining` what is left beside."""
+    """A quota and where it stands: `reserved` is held by calls under way, `remaining` what is left beside.
+
+    Of documents and bytes, a tenant's or a group's stands where the fullest base does. `resets_at` is null
+    for what is kept.
+    """
 
     id: UUID
     owner: str
@@ -77,7 +91,7 @@ class QuotaOut(Schema):
     used: int
     reserved: int
     remaining: int
-    resets_at: datetime
+    resets_at: datetime | None
     created_at: datetime
     updated_at: datetime
     revision: int = Field(exclude=True)

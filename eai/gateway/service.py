@@ -103,6 +103,10 @@ class Gateway:
         """The same from a row that another statement brought along."""
         return facts_from(row, model, self._models)
 
+    def batches(self, inputs: int) -> int:
+        """In how many calls of the model so many texts are embedded."""
+        return -(-inputs // self._batch_size)
+
     async def check(self, caller: Caller, name: str, operation: Operation, level: Classification) -> Model:
         """Run every control of an embedding that needs no text; raises the first refusal."""
         facts = await self.facts(caller.tenant, name)

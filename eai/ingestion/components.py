@@ -5,6 +5,7 @@ asynchronous only, and their `run` exists because Haystack wants one.
 """
 
 import asyncio
+from itertools import count
 
 from haystack import component
 
@@ -87,6 +88,11 @@ class EmbedPassages:
         self, manuscript: Manuscript, passages: Passages, before_batch: Checkpoint
     ) -> dict[str, EmbeddedPassages]:
         """Raises whatever refuses the call, and what `before_batch` raises; nothing has been written then."""
+        batches, numbers = self._gateway.batches(len(passages.items)), count()
+
+        async def before() -> None:
+            await before_batch("embedding", next(numbers), batches)
+
         call = EmbeddingCall(
             caller=manuscript.submitter,
             model=manuscript.embedding_model,
@@ -97,11 +103,13 @@ class EmbedPassages:
             level=manuscript.level,
             base=manuscript.base,
             labels=manuscript.labels,
-            before_batch=before_batch,
+            before_batch=before,
         )
         answer = await self._gateway.embed(call)
         # Before anything is done with the vectors: what follows may fail, and the model was asked.
         await self._audit.flush(answer.evidence)
+        if batches > 1:
+            await before_batch("writing", batches, batches)
         return {"embedded": EmbeddedPassages(passages, answer.vectors)}
 
 

@@ -28,6 +28,18 @@ class ContentUnreadable(InvalidInput):
 
 
 class DuplicateContent(Conflict):
-    """A document with this text exists, with other rights or metadata: `document_id`."""
+    """Another document that the caller may read has this text: `document_id`."""
 
     code = "duplicate_content"
+
+
+class ChunkReadersRequired(InvalidInput):
+    """Parts of the present text have rights of their own; the new text must say which of its parts have."""
+
+    code = "chunk_readers_required"
+
+
+class NothingToRetry(Conflict):
+    """The newest text did not fail: its `status` is another."""
+
+    code = "nothing_to_retry"

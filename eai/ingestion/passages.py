@@ -1,8 +1,9 @@
 """The immutable values that travel through the ingestion pipeline, stage by stage."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,16 @@ from eai.access.classification import Classification
 from eai.gateway.calls import Caller
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
+from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
 
-Checkpoint = Callable[[], Awaitable[None]]
-"""Raises once the work is not wanted any more."""
+
+class Checkpoint(Protocol):
+    """Notes how far the work is. Raises once it is not wanted any more."""
+
+    async def __call__(self, stage: str, batches_done: int, batches_total: int) -> None:
+        """`stage` has begun, or gone on, when so many batches were embedded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ class Manuscript(Immutable):
     content_type: str
     language: str | None
     level: Classification
+    spans: tuple[SpanRights, ...]
     embedding_model: str
     space: SpaceId
     generation: GenerationId

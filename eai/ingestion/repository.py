@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
-from eai.access.classification import LEVELS, Classification
+from eai.access.classification import LEVELS, Classification, highest
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.entries import Actor
+from eai.finops.holding_rows import Place
 from eai.gateway.calls import Caller
 from eai.ingestion.passages import Manuscript
 from eai.kernel.ids import (
@@ -28,11 +29,14 @@ from eai.knowledge.bases.access import handle_of
 from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.rights_classes import rights_class_number
+from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import StoredVersion
+from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
 from eai.platform.jobs import JobRun
 
+JOB_NAME = "ingestion.run"
 # A job acts on what was permitted when it was accepted; it decides nothing by a caller's rights.
 NO_RIGHTS = BaseRights(can_see=False, can_read_passages=False, can_write=False, can_manage=False)
 
@@ -48,7 +52,10 @@ class Work:
 
 
 async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]) -> Work | None:
-    """The work that a job's parameters name; None when document or base are gone or being deleted."""
+    """The work that a job's parameters name.
+
+    None when document or base are gone or being deleted, and when a newer text has come.
+    """
     base = await _base(session, tenant, parameters["base"])
     row = (
         await session.execute(
@@ -77,6 +84,31 @@ async def is_wanted(session: AsyncSession, tenant: TenantId, parameters: Mapping
     )
     found = await session.scalar(statement.where(*_named(tenant, parameters)))
     return found is not None and await BaseRows(session, tenant).find(parameters["base"]) is not None
+
+
+def placed(subject: Subject, base: BaseHandle) -> Place:
+    """Which quotas bind what `subject` submits to the base."""
+    return Place(subject.tenant, base.id, subject.groups)
+
+
+def parameters_of(
+    subject: Subject,
+    base: BaseHandle,
+    stored: StoredVersion,
+    *,
+    language: str | None,
+    labels: Mapping[str, str],
+) -> Mapping[str, Any]:
+    """What the job of a version goes by."""
+    return {
+        "base": str(base.id),
+        "document": str(stored.document),
+        "version": str(stored.version),
+        "language": language,
+        "labels": dict(labels),
+        "placement": placement_of(base.generation),
+        "submitter": submitter(subject),
+    }
 
 
 def placement_of(generation: StoredGeneration) -> Mapping[str, Any]:
@@ -131,6 +163,7 @@ def _named(tenant: TenantId, parameters: Mapping[str, Any]) -> Sequence[ColumnEl
         KnowledgeDocument.id == UUID(parameters["document"]),
         KnowledgeDocument.deleting_since.is_(None),
         DocumentVersion.id == UUID(parameters["version"]),
+        DocumentVersion.status.in_(ON_ITS_WAY),
     )
 
 
@@ -150,8 +183,12 @@ async def _work(
     parameters: Mapping[str, Any],
 ) -> Work:
     level = None if document.classification is None else LEVELS[document.classification]
+    spans = spans_from_rows(version.chunk_rights)
+    # The rights that hold once it answers: else those who may read it then would have to wait for its points.
+    later = {"readers": document.readers, "classification": document.classification, **version.intended}
+    own = None if later["classification"] is None else LEVELS[later["classification"]]
     number = await rights_class_number(
-        session, base.tenant, base.id, document.readers, None, level, None, document.source_connector
+        session, base.tenant, base.id, later["readers"], None, own, None, document.source_connector
     )
     manuscript = Manuscript(
         tenant=base.tenant,
@@ -161,7 +198,8 @@ async def _work(
         source=version.source or b"",
         content_type=version.content_type,
         language=parameters["language"],
-        level=base.level_of(level),
+        level=highest(base.level_of(level), *(span.classification for span in spans)),
+        spans=spans,
         embedding_model=base.embedding_model,
         space=base.generation.space,
         generation=base.generation.id,

@@ -16,17 +16,22 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Decision, Resource
 from eai.audit.service import Audit
+from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.service import Gateway
-from eai.ingestion.acceptance import Acceptance, Accepted, Submission
+from eai.ingestion.acceptance import Acceptance
 from eai.ingestion.components import version_selector
 from eai.ingestion.passages import Checkpoint, Indexed
 from eai.ingestion.pipeline import index, ingestion_pipeline
+from eai.ingestion.replacement import Replacement
 from eai.ingestion.repository import Work, is_wanted, load_work, placement_of, placements, submitter_of
+from eai.ingestion.submission import Accepted, Revision, Submission
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import DocumentId, VersionId, chunk_id
+from eai.knowledge.chunks.spans import Strictest
+from eai.knowledge.documents.access import hold_document
 from eai.knowledge.documents.deletion import begin_deletion
 from eai.knowledge.documents.drafts import PreparedChunk
-from eai.knowledge.documents.intake import discard_version, set_version_status
+from eai.knowledge.documents.intake import discard_version, is_overtaken, set_version_status
 from eai.knowledge.documents.serving import ExtractedText, VersionOutdated, serve_version
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
@@ -41,14 +46,21 @@ log = structlog.get_logger(__name__)
 class Ingestion:
     """Documents in, passages findable."""
 
-    def __init__(
-        self, database: Database, gateway: Gateway, vectors: Vectors, jobs: Jobs, audit: Audit
+    def __init__(  # noqa: PLR0917 - one call site, in the order of the layers
+        self,
+        database: Database,
+        gateway: Gateway,
+        vectors: Vectors,
+        jobs: Jobs,
+        audit: Audit,
+        quotas: KnowledgeQuotas,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._jobs = jobs
         self._audit = audit
-        self._acceptance = Acceptance(gateway, jobs, audit)
+        self._replacement = Replacement(gateway, jobs, audit, quotas)
+        self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement)
         self._pipeline = ingestion_pipeline(gateway, audit, vectors)
 
     async def ingest(
@@ -77,13 +89,39 @@ class Ingestion:
             raise
         return Accepted(accepted.document, is_new=True)
 
+    async def replace(
+        self,
+        subject: Subject,
+        base_ref: str,
+        document_ref: str,
+        revision: Revision,
+        *,
+        expected: int | None = None,
+    ) -> Accepted:
+        """Give a document another text, or other fields; a text is always left to a worker.
+
+        Raises NotFound, PermissionMissing, PreconditionFailed unless `expected`, when given, is the
+        document's revision, and what `Replacement.replace` raises.
+        """
+        async with self._database.transaction(subject.tenant) as session:
+            base, row = await hold_document(session, subject, base_ref, document_ref, expected)
+            return await self._replacement.replace(session, subject, base, row, revision)
+
+    async def retry(
+        self, subject: Subject, base_ref: str, document_ref: str, *, expected: int | None = None
+    ) -> Accepted:
+        """Queue a text that failed again. Raises what `replace` raises, and NothingToRetry."""
+        async with self._database.transaction(subject.tenant) as session:
+            base, row = await hold_document(session, subject, base_ref, document_ref, expected)
+            return await self._replacement.retry(session, subject, base, row)
+
     async def run(self, run: JobRun) -> None:
         """Process one accepted document, in a worker."""
         async with self._database.transaction(run.tenant) as session:
             work = await load_work(session, run.tenant, run.parameters)
             if work is not None:
-                placement = {"placement": placement_of(work.base.generation)}
-                await self._jobs.confirm(session, run, placement)
+                begun = {"placement": placement_of(work.base.generation), "stage": "reading"}
+                await self._jobs.confirm(session, run, begun)
                 await set_version_status(session, run.tenant, work.stored.version, "processing")
         if work is None:
             await self._leave_nothing(run)
@@ -118,10 +156,9 @@ class Ingestion:
             )
 
     async def _leave_nothing(self, run: JobRun) -> None:
-        """Close the job of a document that is gone; an attempt that died may have written points since."""
+        """Close the job of a text that is not wanted; an attempt that died may have written points since."""
         await self._remove_points(run)
-        async with self._database.transaction(run.tenant) as session:
-            await self._jobs.complete(session, run)
+        await self._close_outdated(run)
 
     async def _remove_points(self, run: JobRun) -> None:
         """Remove what any attempt at the job has written to the store."""
@@ -167,18 +204,20 @@ class Ingestion:
     def _checkpoint(self, run: JobRun) -> Checkpoint:
         """Raises Fenced once another attempt has begun, and VersionOutdated once the document has gone."""
 
-        async def checkpoint() -> None:
+        async def checkpoint(stage: str, batches_done: int, batches_total: int) -> None:
+            progress = {"stage": stage, "batches_done": batches_done, "batches_total": batches_total}
             async with self._database.transaction(run.tenant) as session:
-                await self._jobs.confirm(session, run)
+                await self._jobs.confirm(session, run, progress)
                 if not await is_wanted(session, run.tenant, run.parameters):
                     raise VersionOutdated
 
         return checkpoint
 
     async def _close_outdated(self, run: JobRun) -> None:
+        """Close the job of a document that was changed or deleted while it was processed."""
         log.info("ingestion.outdated", document=run.parameters["document"])
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.complete(session, run)
+            await self._jobs.cancel(session, run)
 
     async def _is_wanted(self, run: JobRun) -> bool:
         async with self._database.transaction(run.tenant) as session:
@@ -194,10 +233,14 @@ class Ingestion:
         """Leave nothing of a refused document but the audit of it.
 
         Once a part does not answer, the store may hold some of its points. It is then deleted like any
-        other document: out of sight at once, and for good when the store is back.
+        other document: out of sight at once, and for good when the store is back. Where a newer text has
+        come meanwhile, the document stays for that one, and a worker clears up behind this one.
         """
         with suppress(Unavailable, Fenced):
             async with self._database.transaction(run.tenant) as session:
+                if await is_overtaken(session, work.base, work.stored):
+                    await self._jobs.hand_back(session, run, after_s=0, counts_as_failure=False)
+                    return
                 await self._jobs.fail(session, run, error)
                 if isinstance(error, Unavailable):
                     await begin_deletion(session, self._jobs, work.base, work.stored.document, None)
@@ -216,6 +259,7 @@ class Ingestion:
 
 def _chunks(work: Work, indexed: Indexed) -> list[PreparedChunk]:
     manuscript, passages = work.manuscript, indexed.embedded.passages
+    strictest = Strictest(manuscript.spans)
     return [
         PreparedChunk(
             chunk=chunk_id(manuscript.document, manuscript.version, passage.start, passage.end),
@@ -223,8 +267,8 @@ def _chunks(work: Work, indexed: Indexed) -> list[PreparedChunk]:
             start=passage.start,
             end=passage.end,
             content=passage.text,
-            readers=None,
-            classification=None,
+            readers=own.readers,
+            classification=own.classification,
             class_number=manuscript.class_number,
             language=passages.extract.language,
             terms=passage.terms,
@@ -233,4 +277,5 @@ def _chunks(work: Work, indexed: Indexed) -> list[PreparedChunk]:
         for ordinal, (passage, vector) in enumerate(
             zip(passages.items, indexed.embedded.vectors, strict=True)
         )
+        for own in (strictest.between(passage.start, passage.end),)
     ]

@@ -9,6 +9,12 @@ class ExternalIdExists(Conflict):
     code = "external_id_exists"
 
 
+class VersionSuperseded(Conflict):
+    """A newer text of the document came before this one could answer."""
+
+    code = "version_superseded"
+
+
 class DocumentNotReady(Conflict):
     """No version of the document answers yet."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eai.access.classification import Classification
 from eai.access.subject import Subject
 from eai.kernel.errors import Unavailable
-from eai.kernel.ids import DocumentId, PointId, VersionId
+from eai.kernel.ids import DocumentId, PointId, TenantId, VersionId
 
 if TYPE_CHECKING:
     # The engine process imports this module, and SQLAlchemy would take it a quarter of a second.
@@ -163,6 +163,13 @@ class ModelCatalogue(Protocol):
         wants the model to be named.
         """
         ...
+
+
+class BaseQuota(Protocol):
+    """How many bases a tenant may have."""
+
+    async def admit_base(self, session: "AsyncSession", tenant: TenantId) -> None:
+        """Raise a Conflict when it may have no further one; count with whoever is at it at the same time."""
 
 
 class Vectors(Protocol):

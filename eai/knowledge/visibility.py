@@ -79,7 +79,7 @@ def readable_chunks(subject: Subject) -> ColumnElement[bool]:
 def wholly_readable(subject: Subject) -> ColumnElement[bool]:
     """Whether a reader of the document may read all of its text.
 
-    For a document joined with its present version. Of one that does not answer yet, no part may be
+    For a document joined with one of its versions. Of one that does not answer yet, no part may be
     stricter: it has no passages whose rights could be compared.
     """
     hidden = exists().where(
@@ -88,8 +88,14 @@ def wholly_readable(subject: Subject) -> ColumnElement[bool]:
         Chunk.version_id == KnowledgeDocument.serving_version_id,
         not_(readable_chunks(subject)),
     )
-    answers = KnowledgeDocument.serving_version_id.is_not(None)
-    return and_(not_(hidden), or_(answers, func.jsonb_array_length(DocumentVersion.chunk_rights) == 0))
+    answers = KnowledgeDocument.serving_version_id == DocumentVersion.id
+    return and_(
+        not_(hidden),
+        or_(
+            func.coalesce(answers, literal(value=False)),
+            func.jsonb_array_length(DocumentVersion.chunk_rights) == 0,
+        ),
+    )
 
 
 def named_in(readers: SQLColumnExpression[list[str] | None], subject: Subject) -> ColumnElement[bool]:

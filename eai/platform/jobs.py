@@ -161,6 +161,19 @@ class Jobs:
         """Close the job for good as a dead letter. Raises Fenced."""
         await self._update(session, _FAIL, run, error={"code": error.code, "details": dict(error.details)})
 
+    async def cancel(self, session: AsyncSession, run: JobRun) -> None:
+        """Close a job that nobody wants done any more. Raises Fenced."""
+        await self._update(session, _CANCEL, run)
+
+    async def parameters(
+        self, session: AsyncSession, tenant: TenantId, job: JobId
+    ) -> Mapping[str, Any] | None:
+        """What a job was created with; None for one that is gone."""
+        return cast(
+            "Mapping[str, Any] | None",
+            await session.scalar(_PARAMETERS, {"tenant": tenant, "job": job}),
+        )
+
     async def hand_back(
         self, session: AsyncSession, run: JobRun, *, after_s: int, counts_as_failure: bool
     ) -> None:
@@ -256,6 +269,10 @@ _FAIL = text("""
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
     bindparam("error", type_=JSONB)
 )
+_CANCEL = text("""
+    UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
+_PARAMETERS = text("SELECT parameters FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")
 _HAND_BACK = text("""
     UPDATE eai.jobs
        SET state = 'queued', failures = LEAST(failures - :refund, :most), updated_at = now(),

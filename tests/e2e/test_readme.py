@@ -26,6 +26,7 @@ VISITS = {
         "docs/tutorial.md#start",
         "docs/how-to/add-people-and-keys.md",
         "docs/how-to/take-in-files.md",
+        "docs/how-to/replace-documents.md",
         "docs/how-to/grant-access.md",
         "docs/how-to/write-policies.md",
         "docs/how-to/set-quotas.md",

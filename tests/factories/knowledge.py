@@ -12,6 +12,7 @@ from sqlalchemy import text
 from eai.access.acl import Entry, Permission
 from eai.access.classification import LEVELS
 from eai.access.rights_class import generation_key, rights_key
+from eai.finops.holdings import KnowledgeQuotas
 from eai.kernel.ids import BaseId, DocumentId, JobId, TenantId, VersionId, chunk_id, point_id
 from eai.knowledge.bases.access import authorise
 from eai.knowledge.bases.deletion import BaseDeletions
@@ -81,7 +82,7 @@ class Knowledge:
             identity=identity,
             vectors=vectors,
             jobs=jobs,
-            bases=Bases(audit, CatalogueOfTests()),
+            bases=Bases(audit, CatalogueOfTests(), KnowledgeQuotas()),
             access_lists=AccessLists(audit),
             base_deletions=BaseDeletions(database, vectors, jobs, audit),
             documents=Documents(audit, jobs),

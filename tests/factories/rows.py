@@ -21,6 +21,8 @@ ENDPOINT = UUID("6f1e1c0e-7b0a-4c55-9d0f-3f1f5b6f9a01")
 WANTED: Mapping[tuple[str, str], Any] = {
     ("audit_events", "hash"): b"\0" * 32,
     ("kb_chunks", "end_offset"): 2,
+    # The job itself makes the first one.
+    ("job_events", "seq"): 2,
     ("kill_switches", "scope"): "tenant",
     ("models", "endpoint_id"): ENDPOINT,
     ("kb_chunks", "embedding"): b"\0" * 4,

@@ -75,8 +75,10 @@ def replay(mode: Replay) -> Callable[[Endpoint], Endpoint]:
 
 
 def replay_mode(endpoint: Callable[..., Any], methods: set[str]) -> Replay:
-    """How `endpoint` is marked; keys count on POST only."""
-    return getattr(endpoint, _MARK, Replay.KEPT) if methods == {"POST"} else Replay.IGNORED
+    """How `endpoint` is marked; keys count on POST, and on what is marked."""
+    usual = Replay.KEPT if methods == {"POST"} else Replay.IGNORED
+    mode: Replay = getattr(endpoint, _MARK, usual)
+    return mode
 
 
 def key_of(request: Request) -> str | None:

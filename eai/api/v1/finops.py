@@ -51,7 +51,8 @@ async def set_quota(
 ) -> QuotaOut:
     """Set how much an owner may take: `tenant`, `group:<id>` or `knowledge_base:<id>`.
 
-    Binds from the next call of a model on; what was used in the present period stays counted. A call
+    `knowledge_bases`, `documents` and `bytes` bound what is kept, from the next submission on. The others
+    bind from the next call of a model on; what was used in the present period stays counted. A call
     that could pass the limit is 409 `quota_exceeded` for a month, 429 `rate_limited` for a minute. 422
     `owner_unknown` for a group or base that does not exist.
     """

@@ -75,8 +75,6 @@ MEANINGS: Mapping[AuditAction, str] = {
 RESERVED = frozenset({
     AuditAction.KNOWLEDGE_BASE_REINDEX_REQUEST,
     AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE,
-    AuditAction.DOCUMENT_REPLACE,
-    AuditAction.DOCUMENT_RETRY,
     AuditAction.AUDIT_DETAILS_READ,
     AuditAction.AUDIT_DETAILS_ERASE,
 })  # fmt: skip

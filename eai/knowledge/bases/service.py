@@ -26,16 +26,17 @@ from eai.knowledge.bases.schemas import DEFAULT_CHUNK_SIZE, BaseOut, BasePatch, 
 from eai.knowledge.errors import ClassificationExceeded
 from eai.knowledge.lexical import TYPICAL_LENGTH
 from eai.knowledge.models import KnowledgeBase
-from eai.knowledge.ports import ModelCatalogue, ModelFacts
+from eai.knowledge.ports import BaseQuota, ModelCatalogue, ModelFacts
 from eai.platform.listing import next_key
 
 
 class Bases:
     """The bases of a tenant, as one subject may see and change them."""
 
-    def __init__(self, audit: Audit, models: ModelCatalogue) -> None:
+    def __init__(self, audit: Audit, models: ModelCatalogue, quota: BaseQuota) -> None:
         self._audit = audit
         self._models = models
+        self._quota = quota
 
     async def create(self, session: AsyncSession, subject: Subject, base: BaseId, new: NewBase) -> BaseOut:
         """Make a base; the same id again by its creator returns what was made.
@@ -51,6 +52,7 @@ class Bases:
         require_clearance(subject, new.classification)
         _check_ceiling(model, new.classification)
         entries = await _entries_of(session, subject, new)
+        await self._quota.admit_base(session, subject.tenant)
         row = await _insert(rows, subject, base, new, model)
         await rows.replace_entries(base, entries)
         out = await self._out(session, subject, row)

@@ -24,6 +24,7 @@ def document_out(
         status=DocumentStatus(shown.status),
         version=str(shown.number),
         pending_version=None if view.newest.id == shown.id else _pending(view.newest),
+        job_id=view.newest.job_id if base.rights.can_write and view.newest.status != "ready" else None,
         error=shown.error,
         classification=base.level_of(level_at(document.classification)),
         readers=document.readers if base.rights.can_write else None,

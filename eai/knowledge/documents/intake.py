@@ -4,13 +4,14 @@ Locks are taken in one order, document, then base (for a new rights class), then
 statistics), so that concurrent writers wait for each other and never deadlock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import and_
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.errors import NotFound
@@ -20,7 +21,7 @@ from eai.knowledge.chunks.spans import spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
 from eai.knowledge.documents.repository import DocumentRows
-from eai.knowledge.documents.version_rows import VersionRows, set_status
+from eai.knowledge.documents.version_rows import VersionRows, find_live, set_status
 from eai.knowledge.errors import ExternalIdExists
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.visibility import readable_documents, wholly_readable
@@ -57,17 +58,41 @@ async def find_duplicate(
     Holds a lock on the content until the transaction ends, so that of two equal uploads one sees the
     other.
     """
-    rows = DocumentRows(session, subject.tenant, base.id)
-    await rows.lock_content(draft.source_connector, version.source_hash)
-    # That a text is there is no news only to those who may read all of it.
-    readable = and_(readable_documents(subject, base.rights, base.classification), wholly_readable(subject))
     copies = [
-        Copy(DocumentId(document.id), serving, _is_same(document, draft, given))
-        for document, serving in await rows.copies(
-            draft.source_connector, version.source_hash, version.content_type, readable
+        Copy(DocumentId(document.id), last, _is_same(document, draft, given))
+        for document, last in await _copies(
+            session, subject, base, draft.source_connector, version.source_hash, version.content_type
         )
     ]
     return next((copy for copy in copies if copy.is_same), copies[0] if copies else None)
+
+
+async def find_other_copy(  # noqa: PLR0917 - as they are stored
+    session: AsyncSession,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    source_hash: bytes,
+    content_type: str,
+) -> DocumentId | None:
+    """Another document that says what `row` is to say, found and held as `find_duplicate` does."""
+    copies = await _copies(session, subject, base, row.source_connector, source_hash, content_type)
+    return next((DocumentId(document.id) for document, _ in copies if document.id != row.id), None)
+
+
+async def _copies(  # noqa: PLR0917 - as they are stored
+    session: AsyncSession,
+    subject: Subject,
+    base: BaseHandle,
+    connector: str,
+    source_hash: bytes,
+    content_type: str,
+) -> Sequence[tuple[KnowledgeDocument, VersionId]]:
+    rows = DocumentRows(session, subject.tenant, base.id)
+    await rows.lock_content(connector, source_hash)
+    # That a text is there is no news only to those who may read all of it.
+    readable = and_(readable_documents(subject, base.rights, base.classification), wholly_readable(subject))
+    return await rows.copies(connector, source_hash, content_type, readable)
 
 
 async def create_document_with_version(
@@ -108,26 +133,49 @@ async def find_submitted(
     return await VersionRows(session, subject.tenant, document).find(version)
 
 
-async def find_external_document(
-    session: AsyncSession, base: BaseHandle, connector: str, external_id: str
-) -> DocumentId | None:
-    """The live document that a source knows under `external_id`, whoever may read it.
+async def find_replacement(
+    session: AsyncSession, subject: Subject, base: BaseHandle, version: VersionId
+) -> DocumentVersion | None:
+    """The version, if `subject` itself brought it to a document of this base that lives."""
+    found = await find_live(session, subject.tenant, base.id, version)
+    return found if found is not None and found.created_by == subject.principal else None
+
+
+async def hold_external_document(
+    session: AsyncSession, subject: Subject, base: BaseHandle, connector: str, external_id: str
+) -> KnowledgeDocument | None:
+    """The live document that a source knows under `external_id`, whoever may read it; held from here on.
 
     Whoever may write for a source replaces its documents, also those that name other readers: a
-    connector that mirrors rights is not itself a reader.
+    connector that mirrors rights is not itself a reader. Raises ExternalIdExists for one above the
+    caller's clearance, of which the answer would tell too much.
     """
-    found = await DocumentRows(session, base.tenant, base.id).find_external(connector, external_id)
-    return None if found is None else DocumentId(found.id)
+    rows = DocumentRows(session, base.tenant, base.id)
+    found = await rows.find_external(connector, external_id)
+    row = None if found is None else await rows.lock(DocumentId(found.id))
+    if row is not None and base.level_of(level_at(row.classification)).exceeds(subject.clearance):
+        raise ExternalIdExists
+    return row
+
+
+async def is_overtaken(session: AsyncSession, base: BaseHandle, stored: StoredVersion) -> bool:
+    """Whether the document lives and a newer text has come for it; it is held from here on."""
+    if await DocumentRows(session, base.tenant, base.id).lock(stored.document) is None:
+        return False
+    newest = await VersionRows(session, base.tenant, stored.document).newest()
+    return newest is not None and newest.id != stored.version
 
 
 async def discard_version(session: AsyncSession, base: BaseHandle, stored: StoredVersion) -> None:
-    """Remove a version that was refused before it ever answered, and its document if it was the first."""
+    """Remove a version that was refused before it ever answered, and its document if it had no other."""
     rows = DocumentRows(session, base.tenant, base.id)
     document = await rows.lock(stored.document)
     if document is None or document.serving_version_id == stored.version:
         return
-    await VersionRows(session, base.tenant, stored.document).delete(stored.version)
-    if stored.number == 1 and document.serving_version_id is None:
+    versions = VersionRows(session, base.tenant, stored.document)
+    is_only = await versions.is_only(stored.version)
+    await versions.delete(stored.version)
+    if is_only:
         await rows.delete(stored.document)
 
 
@@ -141,7 +189,7 @@ async def set_version_status(
 ) -> None:
     """Record how far a version is: `processing`, `quarantined`, `rejected` or `failed`.
 
-    Does nothing to a version that is gone, or that already answers.
+    Does nothing to one that is not on its way: it is gone, answers, or was overtaken by a newer text.
     """
     await set_status(session, tenant, version, status, None if error is None else dict(error))
 

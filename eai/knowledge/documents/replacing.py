@@ -1,6 +1,6 @@
 """Changes a document's fields and rights, and adds new versions that will bring theirs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -8,18 +8,26 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.access.classification import highest, level_at, rank_of
 from eai.access.subject import Subject
 from eai.kernel.errors import NotFound
-from eai.kernel.ids import DocumentId
+from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.alignment import align_classes
-from eai.knowledge.chunks.spans import both
+from eai.knowledge.chunks.spans import both, spans_to_rows
 from eai.knowledge.directory import check_references
-from eai.knowledge.documents.drafts import DocumentChanges, Readers, StoredVersion, VersionDraft
+from eai.knowledge.documents.drafts import (
+    DocumentChanges,
+    Readers,
+    SpanRights,
+    StoredVersion,
+    VersionDraft,
+)
 from eai.knowledge.documents.intake import version_row
 from eai.knowledge.documents.levels import check_change
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
+from eai.knowledge.documents.span_rights import check_spans
 from eai.knowledge.documents.version_rows import VersionRows
-from eai.knowledge.models import KnowledgeDocument
+from eai.knowledge.errors import VersionSuperseded
+from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
 
 
@@ -34,20 +42,46 @@ async def add_version(  # noqa: PLR0917 - one call site, in reading order
 ) -> StoredVersion:
     """Store a replacement, `pending`. Its changes take effect when it is served.
 
-    New readers and level bind at once, as the stricter of old and new. Raises NotFound for a document
+    Versions that are still on their way are overtaken by it; what they would have changed, and this one
+    does not name, it brings too. Where no version answers yet, the changes take effect at once; otherwise
+    new readers and level bind at once, as the stricter of old and new. Raises NotFound for a document
     that is gone, and what stands against the change of rights.
     """
     row = await _locked(session, base, document)
     await check_changes(session, subject, base, row, changes)
-    stricter = {
-        "readers": _listed(both(_readers(row), changes.readers)),
-        "classification": _stricter_level(base, row, changes),
-    }
-    bound = {field: value for field, value in stricter.items() if field in changes.given}
-    await apply_fields(session, jobs, base, row, bound)
-    values = {**version_row(subject, version), "intended": _fields(changes)}
-    number = await VersionRows(session, base.tenant, document).insert(values)
+    await check_spans(session, subject, base, version.span_rights)
+    versions = VersionRows(session, base.tenant, document)
+    intended = await _intended(session, jobs, base, row, await versions.newest(), changes=changes)
+    await versions.supersede({"code": VersionSuperseded.code, "details": {}})
+    number = await versions.insert({**version_row(subject, version), "intended": intended})
     return StoredVersion(document, version.id, number)
+
+
+async def amend_version(
+    session: AsyncSession,
+    jobs: Jobs,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    *,
+    newest: DocumentVersion,
+    changes: DocumentChanges,
+    again: JobId | None = None,
+    spans: Sequence[SpanRights] | None = None,
+) -> None:
+    """Let the newest version, which does not answer, bring these changes too, as `add_version` does.
+
+    With `again` it failed, and is to be processed by that job. `spans` replace those that it came with.
+    The caller holds `row`.
+    """
+    await check_changes(session, subject, base, row, changes)
+    await check_spans(session, subject, base, spans or ())
+    values: dict[str, Any] = {"intended": await _intended(session, jobs, base, row, newest, changes=changes)}
+    if again is not None:
+        values |= {"status": "pending", "error": None, "job_id": again}
+    if spans is not None:
+        values |= {"chunk_rights": spans_to_rows(spans)}
+    await VersionRows(session, base.tenant, DocumentId(row.id)).update(VersionId(newest.id), values)
 
 
 async def change_document(
@@ -101,6 +135,34 @@ async def check_changes(
     if "readers" in changes.given and changes.readers is not None:
         named = [(f"readers.{place}", reader) for place, reader in enumerate(sorted(changes.readers))]
         await check_references(session, subject.tenant, named)
+
+
+async def _intended(
+    session: AsyncSession,
+    jobs: Jobs,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    newest: DocumentVersion | None,
+    *,
+    changes: DocumentChanges,
+) -> dict[str, Any]:
+    """What takes effect with the version to come; what binds at once is done, under a new revision."""
+    wanted = _fields(changes)
+    if row.serving_version_id is None:
+        at_once, later = wanted, {}
+    else:
+        stricter = {
+            "readers": _listed(both(_readers(row), changes.readers)),
+            "classification": _stricter_level(base, row, changes),
+        }
+        at_once = {field: value for field, value in stricter.items() if field in changes.given}
+        is_on_its_way = newest is not None and newest.id != row.serving_version_id
+        later = {**(newest.intended if newest is not None and is_on_its_way else {}), **wanted}
+    if at_once:
+        await apply_fields(session, jobs, base, row, at_once)
+    else:
+        await DocumentRows(session, base.tenant, base.id).update(DocumentId(row.id), {})
+    return later
 
 
 async def _locked(session: AsyncSession, base: BaseHandle, document: DocumentId) -> KnowledgeDocument:

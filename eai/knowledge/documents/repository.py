@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Select, delete, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -47,8 +47,10 @@ class DocumentRows:
     async def copies(
         self, connector: str, source_hash: bytes, content_type: str, readable: ColumnElement[bool]
     ) -> Sequence[tuple[KnowledgeDocument, VersionId]]:
-        """Documents without external id whose present version reads these bytes alike, oldest first."""
-        present = func.coalesce(KnowledgeDocument.serving_version_id, newest_id())
+        """Documents without external id of which the last text reads these bytes alike, oldest first.
+
+        The last one that has not failed: a text that is still on its way counts, not the one it replaces.
+        """
         statement = (
             select(KnowledgeDocument, DocumentVersion.id)
             .join(
@@ -56,8 +58,8 @@ class DocumentRows:
                 (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
                 & (DocumentVersion.document_id == KnowledgeDocument.id),
             )
-            .where(*self._of_base(), readable, DocumentVersion.id == present)
-            .where(DocumentVersion.source_hash == source_hash, DocumentVersion.status != "failed")
+            .where(*self._of_base(), readable, DocumentVersion.id == newest_id(is_sound=True))
+            .where(DocumentVersion.source_hash == source_hash)
             .where(DocumentVersion.content_type == content_type)
             .where(KnowledgeDocument.source_connector == connector, KnowledgeDocument.external_id.is_(None))
             .order_by(KnowledgeDocument.created_at, KnowledgeDocument.id)

@@ -65,6 +65,10 @@ class SpanSchema(Schema):
         return SpanRights(self.start, self.end, readers, self.classification)
 
 
+ChunkReaders = Annotated[list[SpanSchema], Field(max_length=MAX_SPANS)]
+"""Stricter rights of parts of a text; a passage takes the strictest of those it touches."""
+
+
 class DocumentPatch(Schema):
     """What to change; what is not named keeps its value. `metadata` is replaced whole."""
 
@@ -80,7 +84,7 @@ class DocumentAcl(Schema):
     """
 
     readers: ReaderList | None = None
-    chunk_readers: Annotated[list[SpanSchema], Field(max_length=MAX_SPANS)] | None = None
+    chunk_readers: ChunkReaders | None = None
     classification: Classification | None = None
     reason: Reason | None = None
 
@@ -96,7 +100,8 @@ class PendingVersion(Schema):
 class DocumentOut(Schema):
     """A document. `classification` is its effective level.
 
-    `readers` is told to those who may write, and is null otherwise. `content_hash` is null where a part of
+    `readers` is told to those who may write, and is null otherwise; so is `job_id`, the job of the newest
+    version while it does not answer. `content_hash` is null where a part of
     the text is hidden from the caller. `chunks_count` counts what the caller may read; everything for those
     who manage the base.
     """
@@ -107,6 +112,7 @@ class DocumentOut(Schema):
     status: DocumentStatus
     version: str
     pending_version: PendingVersion | None
+    job_id: UUID | None
     error: dict[str, Any] | None
     classification: Classification
     readers: list[str] | None

@@ -40,7 +40,7 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
     if row.serving_version_id is None:
         raise DocumentNotReady
     document = DocumentId(row.id)
-    await _check_spans(session, subject, base, spans)
+    await check_spans(session, subject, base, spans)
     strictest = Strictest(spans)
     for chunk in await ChunkRows(session, base.tenant).rights(document):
         if chunk.version == row.serving_version_id:
@@ -81,9 +81,10 @@ def _check_readers(subject: Subject, base: BaseHandle, before: Readers, after: R
         raise PermissionMissing(permission="manage")
 
 
-async def _check_spans(
+async def check_spans(
     session: AsyncSession, subject: Subject, base: BaseHandle, spans: Sequence[SpanRights]
 ) -> None:
+    """Raise ClearanceExceeded or PrincipalUnknown for rights that the caller may not give to parts."""
     named = []
     for place, span in enumerate(spans):
         require_clearance(subject, base.level_of(span.classification))

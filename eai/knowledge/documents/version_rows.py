@@ -11,12 +11,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased, defer
 
-from eai.kernel.ids import DocumentId, TenantId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, TenantId, VersionId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
 from eai.knowledge.visibility import text_array
 from eai.platform.schema import Json
 
+ON_ITS_WAY = ("pending", "processing")
 _HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content))
 
 
@@ -52,6 +53,32 @@ class VersionRows:
         statement = select(DocumentVersion).where(*self._mine(), DocumentVersion.id == version)
         return await self._session.scalar(
             statement.options(*_HEAVY).execution_options(populate_existing=True)
+        )
+
+    async def newest(self) -> DocumentVersion | None:
+        """The newest version, without its text."""
+        statement = select(DocumentVersion).where(*self._mine()).order_by(DocumentVersion.number.desc())
+        return await self._session.scalar(
+            statement.limit(1).options(*_HEAVY).execution_options(populate_existing=True)
+        )
+
+    async def size(self, version: VersionId) -> int:
+        """How many bytes were submitted as the version."""
+        statement = select(func.octet_length(DocumentVersion.source)).where(*self._mine())
+        return await self._session.scalar(statement.where(DocumentVersion.id == version)) or 0
+
+    async def is_only(self, version: VersionId) -> bool:
+        """Whether the document has no other version."""
+        others = select(DocumentVersion.id).where(*self._mine(), DocumentVersion.id != version)
+        return not await self._session.scalar(select(others.exists()))
+
+    async def supersede(self, error: Json) -> None:
+        """Close every version that is still on its way, as failed with `error`: a newer text has come."""
+        await self._session.execute(
+            update(DocumentVersion)
+            .where(*self._mine(), DocumentVersion.status.in_(ON_ITS_WAY))
+            .values(status="failed", error=error)
+            .execution_options(synchronize_session=False)
         )
 
     async def incoming(self, version: VersionId) -> IncomingVersion | None:
@@ -129,28 +156,48 @@ class VersionRows:
         return DocumentVersion.tenant_id == self._tenant, DocumentVersion.document_id == self._document
 
 
+async def find_live(
+    session: AsyncSession, tenant: TenantId, base: BaseId, version: VersionId
+) -> DocumentVersion | None:
+    """The version, without its text, of a live document of the base."""
+    statement = (
+        select(DocumentVersion)
+        .join(
+            KnowledgeDocument,
+            (KnowledgeDocument.tenant_id == DocumentVersion.tenant_id)
+            & (KnowledgeDocument.id == DocumentVersion.document_id),
+        )
+        .where(DocumentVersion.tenant_id == tenant, DocumentVersion.id == version)
+        .where(KnowledgeDocument.base_id == base, KnowledgeDocument.deleting_since.is_(None))
+    )
+    return await session.scalar(statement.options(*_HEAVY).execution_options(populate_existing=True))
+
+
 async def set_status(
     session: AsyncSession, tenant: TenantId, version: VersionId, status: str, error: Json | None
 ) -> None:
-    """Set a version's status, unless it is served."""
-    served = select(KnowledgeDocument.id).where(
-        KnowledgeDocument.tenant_id == tenant, KnowledgeDocument.serving_version_id == version
-    )
+    """Set the status of a version that is still on its way."""
     await session.execute(
         update(DocumentVersion)
-        .where(DocumentVersion.tenant_id == tenant, DocumentVersion.id == version, ~served.exists())
+        .where(DocumentVersion.tenant_id == tenant, DocumentVersion.id == version)
+        .where(DocumentVersion.status.in_(ON_ITS_WAY))
         .values(status=status, error=error)
         .execution_options(synchronize_session=False)
     )
 
 
 @cache
-def newest_id() -> Any:
-    """The id of the newest version of the document at hand, as part of a query on documents."""
+def newest_id(*, is_sound: bool = False) -> Any:
+    """The id of the newest version of the document at hand, as part of a query on documents.
+
+    With `is_sound` of those that have not failed.
+    """
     version = aliased(DocumentVersion)
+    of_document = select(version.id).where(
+        version.tenant_id == KnowledgeDocument.tenant_id, version.document_id == KnowledgeDocument.id
+    )
     return (
-        select(version.id)
-        .where(version.tenant_id == KnowledgeDocument.tenant_id, version.document_id == KnowledgeDocument.id)
+        (of_document.where(version.status != "failed") if is_sound else of_document)
         .order_by(version.number.desc())
         .limit(1)
         .correlate(KnowledgeDocument)

@@ -19,6 +19,7 @@ KINDS = {
     "document": "document",
     "chunk": "chunk",
     "receipt": "receipt",
+    "job": "job",
     "group": "group",
     "groups": "group",
     "key": "key",

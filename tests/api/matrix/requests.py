@@ -18,6 +18,8 @@ class Valid:
 
     body: Json | None = None
     query: Mapping[str, str] = field(default_factory=dict)
+    path: Mapping[str, str] = field(default_factory=dict)
+    """Where an id in the path must be of another thing than usual."""
 
 
 def _name() -> str:
@@ -42,8 +44,21 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "set_knowledge_base_acl": lambda ids: Valid({"entries": _entries(ids)}),
     "explain_knowledge_base_access": lambda ids: Valid(query={"principal": ids.reference}),
     "create_document": lambda ids: Valid(
-        {"title": "A note", "content": f"Some words, {uuid4()}.", "readers": [ids.reference]}
+        {
+            "title": "A note",
+            "content": f"Some words, {uuid4()}.",
+            "readers": [ids.reference],
+            "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
+        }
     ),
+    "replace_document": lambda ids: Valid(
+        {
+            "content": f"Other words, {uuid4()}.",
+            "readers": [ids.reference],
+            "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
+        }
+    ),
+    "retry_document": lambda ids: Valid(path={"document": ids.failed}),
     "list_documents": lambda _: Valid(query={"limit": "1"}),
     "get_document": lambda _: Valid(),
     "update_document": lambda _: Valid({"title": "Another title"}),
@@ -58,6 +73,8 @@ VALID: dict[str, Callable[[Things], Valid]] = {
         }
     ),
     "query_knowledge_base": lambda _: Valid({"query": "parcel"}),
+    "get_job": lambda _: Valid(),
+    "follow_job": lambda _: Valid(),
     "get_deletion_receipt": lambda _: Valid(),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),
@@ -156,7 +173,7 @@ class Request:
     @classmethod
     def of(cls, operation: Operation, things: Things) -> "Request":
         valid = VALID[operation.name](things)
-        return cls(operation, ids_of(things), valid.query, valid.body)
+        return cls(operation, {**ids_of(things), **valid.path}, valid.query, valid.body)
 
     def put(self, place: Place, value: str) -> "Request":
         """The same request with `value` at `place`."""

@@ -7,8 +7,9 @@ from tests.stack import Json, Stack
 
 WITHOUT_SCOPE = {
     "create_api_key", "list_api_keys", "get_api_key", "rotate_api_key", "revoke_api_key", "get_me",
+    "get_job", "follow_job",
 }  # fmt: skip
-"""What any credential opens; the service looks at whose key it is."""
+"""What any credential opens; the service looks at whose key or job it is."""
 
 
 async def test_the_running_product_serves_these_operations(stack: Stack) -> None:

@@ -34,6 +34,7 @@ REFUSED_ELSEWHERE = {
     "set_knowledge_base_acl": (422, "principal_unknown"),
     "explain_knowledge_base_access": (422, "principal_unknown"),
     "create_document": (422, "principal_unknown"),
+    "replace_document": (422, "principal_unknown"),
     "set_document_acl": (422, "principal_unknown"),
     "create_principal": (422, "principal_unknown"),
     "update_principal": (422, "principal_unknown"),

@@ -1,5 +1,6 @@
 """Two tenants with one of everything, and every kind of stranger."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -28,6 +29,10 @@ class Things:
     base: str
     alias: str
     document: str
+    failed: str
+    """A document whose only text could not be read."""
+    job: str
+    """The job that tried to read it."""
     chunk: str
     receipt: str
     principal: str
@@ -133,7 +138,20 @@ async def _contents(company: Company, base: str, text: str, level: str) -> dict[
     gone = await company.document(base, f"Once there was: {text}", classification=level)
     answer = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{gone}")
     assert answer.status_code == 200, answer.text
-    return {"document": document, "chunk": chunk, "receipt": gone}
+    failed, job = await _failed(company, base, level)
+    return {"document": document, "failed": failed, "job": job, "chunk": chunk, "receipt": gone}
+
+
+async def _failed(company: Company, base: str, level: str) -> tuple[str, str]:
+    """A document whose text cannot be read, and the job that tried."""
+    path = f"/v1/knowledge-bases/{base}/documents"
+    body = {"title": f"Not about {level}", "content": f"--- {'-' * len(level)}", "classification": level}
+    answer = await company.admin.post(path, json=body, headers={"prefer": "respond-async"})
+    while True:
+        document = await company.admin.got(answer.headers["location"])
+        if document["status"] == "failed":
+            return document["id"], document["job_id"]
+        await asyncio.sleep(0.05)
 
 
 async def _policy(company: Company) -> str:

@@ -88,6 +88,31 @@ async def test_a_text_that_kills_every_worker_fails_and_the_others_do_not(
     assert (shown[FATAL]["status"], shown[FATAL]["error"]["code"]) == ("failed", "job_failed")
 
 
+async def test_a_replacement_outlives_its_workers_and_fails_when_it_kills_three(
+    mortals: Mortals, company: Company, judge: Judge
+) -> None:
+    base = await company.base()
+    survivor, poisoned = [
+        f"/v1/knowledge-bases/{base}/documents/{await company.document(base, f'Old {n}.')}" for n in range(2)
+    ]
+    assert (await company.admin.put(survivor, json={"content": f"New {FATAL}1"})).status_code == 202
+    async with mortals.born("worker", "commit", fatal=f"{FATAL}1") as worker:
+        await worker.dies()
+    assert (await company.admin.put(poisoned, json={"content": f"New {FATAL}2"})).status_code == 202
+    await let_leases_run_out(judge.admin_url, company.id)
+    for _ in range(3):
+        async with mortals.born("worker", "embed", fatal=f"{FATAL}2") as worker:
+            await worker.dies()
+        await let_leases_run_out(judge.admin_url, company.id)
+    async with mortals.born("worker", "embed", fatal=f"{FATAL}2") as worker:
+        await judge.judge(company.id)
+        assert worker.is_alive
+    assert (await company.admin.got(survivor))["version"] == "2"
+    shown = await company.admin.got(poisoned)
+    assert (shown["version"], shown["status"]) == ("1", "ready")
+    assert shown["pending_version"]["error"]["code"] == "job_failed"
+
+
 async def test_workers_that_froze_past_their_lease_change_nothing(
     mortals: Mortals, company: Company, judge: Judge
 ) -> None:
