@@ -238,7 +238,7 @@ database, so it keeps no record and no budget. The same client process each time
 open, on the same cores. Medians of rounds that alternate.
 
 Two commits in series are the floor of a call: its intent is on disk before a byte leaves, its evidence before
-the answer does. On a busy machine each waits for the disk's turn, and is then most of the call. Above it are
+the answer does. What they take by themselves is in the table. The rest is
 four statements (credential; model, switches and rules; reservation with intent; settlement with evidence) at
 0.2 to 0.5 ms of each side, the exchange with the provider at half a millisecond, and the HTTP request at a
 quarter. Another language or plan for the rules of a call brought nothing: their time goes to the row level

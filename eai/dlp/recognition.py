@@ -68,14 +68,16 @@ class Found(NamedTuple):
 def recognise(texts: Sequence[str], recognisers: Sequence[Recogniser]) -> list[Found]:
     """Everything found in normalised `texts`, which follow each other, in order; nothing twice."""
     joined = [Joined.of(texts, glue) for glue in ("", " ")] if len(texts) > 1 else []
-    # Most kinds are dismissed in one look at all texts, and not looked for in each of them.
-    likely = _possible(Passage(joined[0].text), recognisers) if joined else recognisers
+    # Most kinds are dismissed in one look at all texts, and not looked for in each of them. Only together
+    # with the space that a border took is a kind seen that needs one, so either whole has a look of its own.
+    possible = [_possible(Passage(each.text), recognisers) for each in joined]
+    likely = possible[0] if joined else recognisers
     within = (
         (number, start, end, entity)
         for number, text in enumerate(texts)
         for start, end, entity in _within(Passage(text), likely, recognisers)
     )
-    across = chain.from_iterable(_across(each, likely) for each in joined)
+    across = chain.from_iterable(map(_across, joined, possible))
     return _outermost(chain(within, across))
 
 
@@ -115,7 +117,7 @@ def _encoded(
 
 def _across(joined: Joined, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, int, int, str]]:
     """What lies in several texts at once: each has its part."""
-    for recogniser in _possible(Passage(joined.text), recognisers):
+    for recogniser in recognisers:
         for low, high in joined.around_borders(recogniser.reach):
             window = Passage(joined.text[low:high])
             for start, end in recogniser.find(window) if recogniser.may_hold(window) else ():

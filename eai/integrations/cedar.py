@@ -51,8 +51,11 @@ class CedarRules:
 
         Cedar knows no clock and no state: the same words about the same policies have the same answer.
         """
-        asked, entities = _asked(request), _entities(request)
-        question = sha256(orjson.dumps([asked, entities])).digest()
+        try:
+            asked, entities = _asked(request), _entities(request)
+            question = sha256(orjson.dumps([asked, entities])).digest()
+        except (ValueError, TypeError) as error:
+            return self._not_evaluated(error)
         known = self._known.get(question)
         if known is None:
             known = self._decided(asked, entities)
@@ -69,7 +72,7 @@ class CedarRules:
         try:
             result = is_authorized(asked, self._policies, entities, self._schema)
         except (ValueError, TypeError, KeyError) as error:
-            return PolicyDecision(is_allowed=False, policies=(self._name,), errors=(str(error),))
+            return self._not_evaluated(error)
         errors = tuple(result.diagnostics.errors)
         if result.decision is Decision.NoDecision and not errors:
             errors = ("no decision was reached",)
@@ -79,6 +82,9 @@ class CedarRules:
             policies=tuple(sorted({policy.partition("#")[0] for policy in named})) or (self._name,),
             errors=errors,
         )
+
+    def _not_evaluated(self, error: Exception) -> PolicyDecision:
+        return PolicyDecision(is_allowed=False, policies=(self._name,), errors=(str(error),))
 
     @staticmethod
     def _failed(errors: Sequence[str]) -> list[str]:

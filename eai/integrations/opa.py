@@ -41,31 +41,28 @@ class OpaPolicies:
 
     async def decide(self, request: PolicyRequest) -> PolicyDecision:
         """What the engine says; see `ports.OutsidePolicies`."""
-        question = orjson.dumps({"input": _asked(request)})
-        try:
-            async with asyncio.timeout(self._deadline_s):
-                status, answer = await self._answered(question)
-        except (TimeoutError, httpx2.HTTPError) as error:
-            raise PolicyUnavailable from error
-        if status in _AWAY:
-            raise PolicyUnavailable
-        return _decision(status, answer)
+        return _decision(*await self._answered(orjson.dumps({"input": _asked(request)})))
 
     async def check(self) -> None:
         """Return when something that speaks HTTP answers there. Raises PolicyUnavailable."""
-        try:
-            async with asyncio.timeout(self._deadline_s):
-                status, _ = await self._answered(b"{}")
-        except (TimeoutError, httpx2.HTTPError) as error:
-            raise PolicyUnavailable from error
-        if status in _AWAY:
-            raise PolicyUnavailable
+        await self._answered(b"{}")
 
     async def close(self) -> None:
         """Let go of the connections."""
         await self._client.aclose()
 
     async def _answered(self, question: bytes) -> tuple[int, bytes]:
+        """Status and body. Raises PolicyUnavailable when nobody answers in time, or says that it cannot."""
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                status, answer = await self._exchanged(question)
+        except (TimeoutError, httpx2.HTTPError) as error:
+            raise PolicyUnavailable from error
+        if status in _AWAY:
+            raise PolicyUnavailable
+        return status, answer
+
+    async def _exchanged(self, question: bytes) -> tuple[int, bytes]:
         answer = bytearray()
         async with self._client.stream("POST", self._url, content=question) as response:
             async for piece in response.aiter_raw():

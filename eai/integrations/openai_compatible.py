@@ -80,9 +80,10 @@ class OpenAiCompatible:
                 answer = await self._post(target, "/embeddings", body, numbers * _BYTES_PER_NUMBER)
         except ProviderFailure as failure:
             raise self._packed.failed(target, failure, was_asked=is_packed) from None
-        self._packed.answered(target, was_asked=is_packed)
         with _told(target):
-            return answers.embeddings(answer)
+            embeddings = answers.embeddings(answer)
+        self._packed.answered(target, was_asked=is_packed)
+        return embeddings
 
     async def rerank(self, target: Target, query: str, documents: Sequence[str]) -> ProviderRanking:
         """See `gateway.ports.Provider`."""

@@ -26,19 +26,19 @@ class PackedVectors:
         return self._takes.get(_key(target), True)
 
     def answered(self, target: Target, *, was_asked: bool) -> None:
-        """A request was taken: with the parameter, refusals from now on have other reasons."""
+        """An answer could be read: with the parameter, the next refusal has another reason, most likely."""
         if was_asked:
             self._takes[_key(target)] = True
 
     def failed(self, target: Target, failure: ProviderFailure, *, was_asked: bool) -> ProviderFailure:
         """The failure, which calls for another attempt where the parameter may have been its reason.
 
-        What is refused without it says nothing of it, and is refused for good.
+        What is refused without it, or by whoever took it, is refused for good; the question is open again.
         """
         key = _key(target)
-        if failure.status not in _REFUSALS or self._takes.get(key):
+        if failure.status not in _REFUSALS:
             return failure
-        if not was_asked:
+        if not was_asked or self._takes.get(key):
             self._takes.pop(key, None)
             return failure
         self._takes[key] = False

@@ -14,12 +14,13 @@ from typing import Any, LiteralString, cast
 import orjson
 import psycopg
 from psycopg import sql
+from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as CheckoutTimeout
 from sqlalchemy.ext.asyncio import (
     AsyncConnection,
@@ -223,11 +224,15 @@ def _driver(connection: AsyncConnection) -> psycopg.AsyncConnection:
 def _pass_over_lost_connections(engine: AsyncEngine) -> None:
     """Look at a pooled connection before it is used, and ask the server only where there is reason to.
 
+    One that is still in a transaction is let go of, which rolls it back.
     Of a server that went away the socket tells by itself: there is something to read, if only its end.
     """
 
     def look(connection: DBAPIConnection, entry: ConnectionPoolEntry, _: object) -> None:
         driver = cast(psycopg.AsyncConnection, entry.driver_connection)
+        if driver.info.transaction_status not in {TransactionStatus.IDLE, TransactionStatus.UNKNOWN}:
+            # Whatever was left open there must not end with the next tenant's commit.
+            raise DisconnectionError
         try:
             if _has_something_to_read(driver):
                 engine.dialect.do_ping(connection)

@@ -4,7 +4,6 @@ Each fault is tried by taking a document in and by asking a question, and an ind
 tenant's rows, index and chain afterwards.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import uuid4
@@ -12,6 +11,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from tests.api.test_ingestion_routes import settled
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
 from tests.provider.process import ProviderProcess
@@ -146,10 +146,8 @@ async def test_a_document_that_its_provider_refuses_fails_and_is_not_tried_for_e
     body = {"title": "Too long", "content": "A text that is too long for the model."}
     accepted = await scene.company.admin.post(path, json=body, headers={"prefer": "respond-async"})
     assert accepted.status_code == 202
-    while (found := await scene.company.admin.got(f"{path}/{accepted.json()['id']}"))["status"] != "failed":
-        assert found["status"] in {"pending", "processing"}
-        await asyncio.sleep(0.05)
-    assert found["error"]["code"] == "provider_refused"
+    found = await settled(scene.company, f"{path}/{accepted.json()['id']}")
+    assert (found["status"], found["error"]["code"]) == ("failed", "provider_refused")
     assert len(await scene.provider.requests()) == 1
 
 

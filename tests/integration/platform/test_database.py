@@ -13,7 +13,7 @@ from sqlalchemy.exc import InvalidRequestError
 
 from eai.kernel.ids import TenantId
 from eai.platform.conninfo import libpq_conninfo
-from eai.platform.database import Database, DatabaseUnavailable
+from eai.platform.database import Database, DatabaseUnavailable, raw_connection
 from tests.conftest import DatabaseUrls
 
 
@@ -80,3 +80,20 @@ async def test_nothing_runs_after_the_commit_outside_of_a_transaction(
         pass
     with pytest.raises(InvalidRequestError, match="Autobegin is disabled"):
         await session.execute(text("SELECT 1"))
+
+
+async def test_what_a_connection_was_left_with_is_not_committed_by_the_next_tenant(
+    database_urls: DatabaseUrls, tenant: TenantId, other_tenant: TenantId
+) -> None:
+    database = Database(database_urls.app, pool_size=1)
+    async with database.transaction(tenant) as session:
+        left = await raw_connection(session)
+    await left.execute(
+        f"BEGIN; SELECT set_config('app.tenant_id', '{tenant}', true);"
+        "UPDATE eai.tenants SET name = 'Left behind'".encode()
+    )
+    async with database.transaction(other_tenant) as session:
+        assert await session.scalar(text("SELECT current_setting('app.tenant_id')")) == str(other_tenant)
+    async with database.transaction(tenant) as session:
+        assert await session.scalar(text("SELECT name FROM eai.tenants")) != "Left behind"
+    await database.close()

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from eai.gateway.attempts import Attempts
-from eai.gateway.errors import ProviderRefused
+from eai.gateway.errors import ProviderRefused, ProviderResponseInvalid
 from eai.gateway.ports import EmbeddingRole, ProviderEmbeddings
 from eai.integrations.openai_compatible import OpenAiCompatible
 from tests.integration.providers.conftest import nothing, target_of
@@ -69,3 +69,24 @@ async def test_whoever_took_it_once_refuses_something_else(provider: ProviderPro
     with pytest.raises(ProviderRefused):
         await embed()
     assert await asked(provider) == [True, True]
+
+
+async def test_whoever_takes_it_no_longer_is_asked_for_numbers_after_one_refusal(
+    provider: ProviderProcess, embed: Embed
+) -> None:
+    await embed()
+    await provider.say(REFUSED, REFUSED)
+    with pytest.raises(ProviderRefused):
+        await embed()
+    await embed()
+    assert await asked(provider) == [True, True, True, False]
+
+
+async def test_an_answer_that_cannot_be_read_does_not_show_that_it_is_taken(
+    provider: ProviderProcess, embed: Embed
+) -> None:
+    await provider.say(Step(status=200, body='{"data": "nothing"}'), REFUSED)
+    with pytest.raises(ProviderResponseInvalid):
+        await embed()
+    await embed()
+    assert await asked(provider) == [True, True, False]

@@ -118,3 +118,12 @@ def test_what_is_found_in_a_text_alone_is_found_among_others(texts: Sequence[str
             (one.text, one.entity) == (number, entity) and one.start <= start and end <= one.end
             for one in among
         )
+
+
+def test_a_key_that_lost_its_spaces_to_the_borders_between_texts_is_found_whole() -> None:
+    parts = [
+        "-----BEGIN", "PRIVATE", "KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+        "-----END", "PRIVATE", "KEY-----",
+    ]  # fmt: skip
+    found_of = recognise(parts, RECOGNISERS)
+    assert {one.text for one in found_of if one.entity == "private_key"} == set(range(7))

@@ -108,6 +108,8 @@ QUESTIONS = {
     "more attributes": question(resource=replace(MODEL, attributes={**MODEL.attributes, "colour": "red"})),
     "fewer attributes": question(resource=replace(MODEL, attributes={"provider": "openai"})),
     "a number that is too large": question(context={**CONTEXT, "texts": 2**63}),
+    "a number of more than 64 bits": question(context={**CONTEXT, "texts": 2**64}),
+    "half a sign": question(resource=replace(MODEL, id="half \ud800")),
     "an unknown kind of resource": question(resource=replace(MODEL, kind="Document")),
     "an unknown kind of principal": question(principal=replace(PRINCIPAL, kind="robot")),
     "a kind that is no name": question(principal=replace(PRINCIPAL, kind='User"::')),
