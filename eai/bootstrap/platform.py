@@ -31,6 +31,7 @@ from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
+from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.jobs import Jobs
@@ -38,6 +39,9 @@ from eai.platform.keys import Keyring
 from eai.platform.settings import Environment, Settings
 from eai.platform.worker import JobHandler
 from eai.policies.tenant_policies import TenantPolicies
+from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
+from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
+from eai.reindex.service import Reindexes
 from eai.retrieval.service import Retrieval
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
@@ -82,6 +86,10 @@ class Platform:
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     retrieval: Retrieval
+    reindexes: Reindexes
+    reindexing: Reindexing
+    generation_dropping: Dropping
+    reindex_sweep: ReindexSweep
 
 
 async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:
@@ -93,7 +101,11 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, is_slow=True)
-    return {**knowledge, INGESTION_JOB: ingestion}
+    reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, is_slow=True)
+    later = try_later(platform.database, platform.jobs)
+    dropping = JobHandler(platform.generation_dropping.run, later, is_slow=True)
+    reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
+    return {**knowledge, INGESTION_JOB: ingestion, **reindex}
 
 
 async def warm_up(platform: Platform) -> None:
@@ -112,3 +124,4 @@ async def maintain(platform: Platform) -> None:
     await platform.checkpointing.issue_due()
     await platform.expired_calls.close_due()
     await platform.retrieval_counts.forget_due()
+    await platform.reindex_sweep.run_due()

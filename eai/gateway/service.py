@@ -80,7 +80,7 @@ class Gateway:
         self._controls = controls
         self._ledger = ledger
         self._dispatch = dispatch
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self.default_model = default_model
 
     @property
@@ -116,17 +116,17 @@ class Gateway:
         """
         done: list[Embeddings] = []
         warnings: tuple[str, ...] = ()
-        if len(call.inputs) > self._batch_size:
+        if len(call.inputs) > self.batch_size:
             # What the border of two batches cuts in two is found only where both are looked through: the
             # batches are made of what may leave of the whole.
             whole = await self._admitted(call, facts)
             call, warnings = replace(call, inputs=whole.texts, level=whole.level), whole.warnings
-        for start in range(0, len(call.inputs), self._batch_size):
+        for start in range(0, len(call.inputs), self.batch_size):
             if done:
                 await self._ledger.record(done[-1].evidence)
             if call.before_batch is not None:
                 await call.before_batch()
-            batch = replace(call, inputs=call.inputs[start : start + self._batch_size])
+            batch = replace(call, inputs=call.inputs[start : start + self.batch_size])
             done.append(await self._embed_batch(batch, facts))
         metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc(len(call.inputs))
         return Embeddings(

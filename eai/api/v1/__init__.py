@@ -23,6 +23,7 @@ from eai.api.v1 import (
     provider_endpoints,
     query,
     receipts,
+    reindex,
     settings,
     tenants,
 )
@@ -51,4 +52,5 @@ def routers() -> Sequence[APIRouter]:
         settings.router,
         policies.router,
         finops.router,
+        reindex.router,
     )
