@@ -53,9 +53,9 @@ class Reindexes:
         rows = ReindexRows(session, subject.tenant)
         if (made := await rows.find(job, base.id)) is not None:
             return reindex_out(made)
-        await _require_none(rows, base.id)
         source = settings_of(base)
         target = await self._target(session, subject, base, wanted)
+        await _require_none(rows, base.id)
         await self._check(subject, base, target)
         await BaseRows(session, subject.tenant).insert_generation(
             base.id, await _generation(session, base, target)
@@ -77,8 +77,8 @@ class Reindexes:
 
     async def get(self, session: AsyncSession, subject: Subject, reference: str, job: str) -> ReindexOut:
         """A reindex of the base. Raises NotFound, PermissionMissing."""
-        base = await authorise(session, subject, reference, Permission.MANAGE)
-        return reindex_out(await _find(session, base, job))
+        _, row = await _managed(session, subject, reference, job)
+        return reindex_out(row)
 
     async def page(
         self, session: AsyncSession, subject: Subject, reference: str, page: PageRequest
@@ -93,8 +93,7 @@ class Reindexes:
 
         Raises NotFound, PermissionMissing.
         """
-        base = await authorise(session, subject, reference, Permission.MANAGE)
-        row = await _find(session, base, job)
+        base, row = await _managed(session, subject, reference, job)
         if not await self._jobs.cancel(session, base.tenant, JobId(row.id)):
             return await self._out(session, subject, base.id, JobId(row.id))
         await abandon(session, self._jobs, row, status=ReindexStatus.CANCELLED)
@@ -116,9 +115,8 @@ class Reindexes:
         Raises NotFound, PermissionMissing, ReindexInProgress, RollbackUnavailable, and what the gateway has
         against the former model.
         """
-        base = await managed(session, subject, reference, None)
+        base, row = await _managed(session, subject, reference, job, lock=True)
         rows, generations = ReindexRows(session, base.tenant), GenerationRows(session, base.tenant)
-        row = await _find(session, base, job)
         if (made := await rows.find(new, base.id)) is not None:
             return reindex_out(made)
         await _require_none(rows, base.id)
@@ -233,6 +231,14 @@ def settings_of(base: BaseHandle) -> Settings:
 async def _require_none(rows: ReindexRows, base: BaseId) -> None:
     if (active := await rows.active(base)) is not None:
         raise ReindexInProgress(job_id=str(active.id))
+
+
+async def _managed(
+    session: AsyncSession, subject: Subject, reference: str, job: str, *, lock: bool = False
+) -> tuple[BaseHandle, ReindexJob]:
+    """The reindex and its base, if `subject` manages it; first of all there must be one."""
+    row = await _find(session, await authorise(session, subject, reference), job)
+    return await authorise(session, subject, reference, Permission.MANAGE, lock=lock), row
 
 
 async def _find(session: AsyncSession, base: BaseHandle, job: str) -> ReindexJob:

@@ -19,6 +19,7 @@ KINDS = {
     "document": "document",
     "chunk": "chunk",
     "receipt": "receipt",
+    "reindex_job": "reindex_job",
     "group": "group",
     "groups": "group",
     "key": "key",

@@ -2,21 +2,32 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import psycopg
 import pytest
 from psycopg import sql
 
+from eai.kernel.ids import TenantId
 from eai.platform.migrate import migrate
 from tests.integration.faults.dying import SLOW
 from tests.integration.faults.mortals import FATAL, Mortals
-from tests.integration.faults.outages import HASTE, Victim, documents, eventually, ingest, let_leases_run_out
+from tests.integration.faults.outages import (
+    HASTE,
+    Victim,
+    documents,
+    eventually,
+    ingest,
+    let_leases_run_out,
+    query,
+)
 from tests.invariants import Judge
-from tests.stack import Caller, Company, Stack, running_stack, settings
+from tests.stack import Caller, Company, Json, Stack, running_stack, settings
 
 POINTS = ["embed", "ensure_space", "upsert", "count", "commit", "committed"]
+REINDEX_POINTS = [*POINTS[:1], *POINTS[2:], "count@3", "commit@3", "committed@3"]
+"""The third count from the middle one of three documents on is that of the flip."""
 
 
 @pytest.fixture(scope="session")
@@ -139,6 +150,106 @@ async def test_a_repetition_finds_what_an_api_that_was_killed_had_done(
     assert replayed.json() == again.json()
     shown = await documents(company.admin, base)
     assert {id_: each["status"] for id_, each in shown.items()} == {again.json()["id"]: "ready"}
+
+
+async def test_a_reindex_goes_on_where_a_killed_worker_left_it(
+    mortals: Mortals, company: Company, judge: Judge
+) -> None:
+    reindexes: dict[str, Json] = {}
+    for point in REINDEX_POINTS:
+        base = await company.base()
+        for title in ("First", f"{FATAL}{point}.", "Last"):
+            assert (await ingest(company.admin, base, title)).status_code == 201
+        reindexes[base] = await company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+        async with mortals.born("worker", point, fatal=f"{FATAL}{point}.") as worker:
+            await worker.dies()
+        assert len((await query(company.admin, base, "refunds")).json()["results"]) == 3
+    async with mortals.born("worker"):
+        await judge.judge(company.id, within_s=HASTE.lease_s + 15)
+    for base, job in reindexes.items():
+        shown = await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs/{job['job_id']}")
+        assert (shown["status"], shown["documents_done"]) == ("completed", 3)
+        now = await company.admin.got(f"/v1/knowledge-bases/{base}")
+        assert now["vector_generation"] == job["to"]["generation"]
+        assert len((await query(company.admin, base, "refunds")).json()["results"]) == 3
+
+
+async def test_a_reindex_that_kills_every_worker_leaves_the_former_generation(
+    mortals: Mortals, company: Company, judge: Judge
+) -> None:
+    base = await company.base()
+    for title in ("First", FATAL):
+        await ingest(company.admin, base, title)
+    job = await company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+    for _ in range(3):
+        async with mortals.born("worker", "upsert") as worker:
+            await worker.dies()
+        await let_leases_run_out(judge.admin_url, company.id)
+    async with mortals.born("worker", "upsert") as worker:
+        await judge.judge(company.id)
+        assert worker.is_alive
+    shown = await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs/{job['job_id']}")
+    assert (shown["status"], shown["error"]["code"]) == ("failed", "job_failed")
+    now = await company.admin.got(f"/v1/knowledge-bases/{base}")
+    assert now["vector_generation"] == job["from"]["generation"]
+
+
+async def test_reindexes_that_froze_past_their_lease_change_nothing(
+    mortals: Mortals, company: Company, judge: Judge
+) -> None:
+    fenced, zombies = mortals.heard("job.fenced"), AsyncExitStack()
+    completed, cancelled = [], []
+    async with zombies:
+        for number, (point, those) in enumerate(
+            [("upsert", completed), ("commit", completed), ("upsert", cancelled), ("commit", cancelled)]
+        ):
+            base, word = await company.base(), f"{FATAL}{number}"
+            kept, _ = await ingest(company.admin, base, "First"), await ingest(company.admin, base, word)
+            path = f"/v1/knowledge-bases/{base}"
+            job = await company.admin.made(f"{path}/reindex", {}, status=202)
+            zombie = await zombies.enter_async_context(mortals.born("worker", point, "STOP", word))
+            await zombie.freezes()
+            those.append((base, kept.json()["id"]))
+            if those is cancelled:
+                # What froze within a transaction holds its job until the database lets it go.
+                await company.admin.made(f"{path}/reindex-jobs/{job['job_id']}/cancel", {}, status=200)
+        async with mortals.born("worker"):
+            await judge.judge(company.id)
+            for base, kept_id in completed:
+                now = await company.admin.got(f"/v1/knowledge-bases/{base}")
+                assert now["vector_generation"] != now["id"]
+                gone = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{kept_id}")
+                assert gone.json()["status"] == "deleted"
+            for zombie in mortals.alive():
+                zombie.go_on()
+            await eventually(lambda: mortals.heard("job.fenced") >= fenced + 4)
+            await judge.judge(company.id)
+    for base, _ in cancelled:
+        assert len((await query(company.admin, base, "refunds")).json()["results"]) == 2
+
+
+async def test_a_generation_is_dropped_whoever_dies_over_it(
+    mortals: Mortals, workless: Stack, company: Company, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workless.platform.generation_dropping, "_grace_s", 0)
+    base = await company.base()
+    await ingest(company.admin, base, "First")
+    job = await company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+    async with mortals.born("worker"):
+        await judge.judge(company.id)
+    assert await workless.platform.generation_dropping.drop_retired(TenantId(UUID(company.id))) == 1
+    for point in ("delete", "commit@2"):
+        async with mortals.born("worker", point, fatal="*") as worker:
+            await worker.dies()
+        await let_leases_run_out(judge.admin_url, company.id)
+    async with mortals.born("worker"):
+        await judge.judge(company.id)
+    async with await psycopg.AsyncConnection.connect(judge.admin_url) as connection:
+        left = await connection.execute(
+            "SELECT count(*) FROM eai.kb_generations WHERE id = %s", [job["from"]["generation"]]
+        )
+        assert await left.fetchone() == (0,)
+    assert len((await query(company.admin, base, "refunds")).json()["results"]) == 1
 
 
 async def let_the_key_go(victim: Victim, company: Company) -> None:
