@@ -7,13 +7,16 @@ from uuid import UUID
 
 import httpx2
 import pytest
+from sqlalchemy import select
 
 from eai.kernel.ids import TenantId
+from eai.knowledge.models import Chunk
 from tests.integration.faults.outages import Turnstile, documents, eventually, ingest, query, under_load
 from tests.invariants import Judge
+from tests.provider.steps import Step
 from tests.stack import Company, Json, Stack
 
-MOVED, ENDED = {"completed"}, {"completed", "failed", "cancelled"}
+ENDED = {"completed", "failed", "cancelled"}
 
 
 async def reindex(company: Company, base: str, **wanted: object) -> Json:
@@ -38,6 +41,13 @@ async def hits(company: Company, base: str, **request: object) -> set[str]:
     return {hit["document_id"] for hit in answer["results"]}
 
 
+async def generations_of(stack: Stack, company: Company, document: str) -> set[str]:
+    """The generations that have chunks of the document."""
+    async with stack.platform.database.transaction(TenantId(UUID(company.id))) as session:
+        rows = await session.scalars(select(Chunk.generation).where(Chunk.document_id == UUID(document)))
+        return set(map(str, rows))
+
+
 @asynccontextmanager
 async def halfway(company: Company, turnstile: Turnstile, base: str, **wanted: object) -> AsyncIterator[Json]:
     """A reindex that has embedded what it found and is about to write it, as long as the block lasts."""
@@ -49,7 +59,7 @@ async def halfway(company: Company, turnstile: Turnstile, base: str, **wanted: o
 
 @pytest.mark.parametrize("wanted", [{}, {"chunk_size": 200}], ids=["copied", "cut anew"])
 async def test_whatever_happens_to_documents_meanwhile_is_true_of_both_generations(
-    company: Company, turnstile: Turnstile, judge: Judge, wanted: dict[str, object]
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge, wanted: dict[str, object]
 ) -> None:
     base, reader = await company.base(), await company.person("member")
     names = ("kept", "deleted", "hidden", "partly hidden")
@@ -69,6 +79,10 @@ async def test_whatever_happens_to_documents_meanwhile_is_true_of_both_generatio
             assert answer.status_code == 200, answer.text
         late = (await ingest(company.admin, base, "Late")).json()
         assert late["status"] == "ready"
+        assert await generations_of(fragile, company, late["id"]) == {
+            job["from"]["generation"],
+            job["to"]["generation"],
+        }
         expected = {those["kept"], late["id"]}
         assert await hits(company, base) == expected
     done = await ended(company, base, job)
@@ -95,6 +109,26 @@ async def test_a_document_prepared_for_a_generation_left_behind_is_prepared_anew
     await judge.judge(company.id)
     assert (await documents(company.admin, base))[made["id"]]["status"] == "ready"
     assert await hits(company, base) == {kept, made["id"]}
+
+
+async def test_a_document_that_only_the_next_model_refuses_is_served_and_brought_later(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    model = await company.model(await company.answering(), capability="embeddings", dimensions=[8])
+    base, provider = await company.base(), await fragile.provider()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with halfway(company, turnstile, base, embedding_model=model) as job:
+        await provider.say(Step(change={"dimensions": 5}))
+        late = (await ingest(company.admin, base, "Late")).json()
+        assert late["status"] == "ready"
+        assert await generations_of(fragile, company, late["id"]) == {job["from"]["generation"]}
+    assert (await ended(company, base, job))["status"] == "completed"
+    assert await generations_of(fragile, company, late["id"]) == {
+        job["from"]["generation"],
+        job["to"]["generation"],
+    }
+    assert await hits(company, base) == {kept, late["id"]}
+    await judge.judge(company.id)
 
 
 async def test_a_document_that_is_on_its_way_when_a_reindex_is_cancelled_is_served(
@@ -132,7 +166,6 @@ async def test_a_base_deleted_while_it_is_reindexed_leaves_nothing(
         async def is_deleted() -> bool:
             return bool((await company.admin.got(f"/v1/deletion-receipts/{base}"))["status"] == "deleted")
 
-        # The look before the flip holds the base, which is deleted when that has passed.
         await eventually(is_deleted)
     await judge.judge(company.id)
 
@@ -184,7 +217,7 @@ async def test_reindexes_under_load_cost_no_refusal_and_lose_nothing(company: Co
 
     async with under_load(company.admin, base, clients=1) as load:
         watching = asyncio.create_task(watch())
-        for wanted in ({}, {"chunk_size": 200}, {"chunk_size": 400}):
+        for wanted in ({}, {"chunk_size": 200}):
             done = await ended(company, base, await reindex(company, base, **wanted))
             assert done["status"] == "completed", done
             await load.goes_on(1)
