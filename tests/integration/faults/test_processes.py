@@ -2,15 +2,20 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import httpx2
+import numpy as np
 import psycopg
 import pytest
 from psycopg import sql
 
-from eai.kernel.ids import TenantId
+from eai.access.rights_class import generation_key
+from eai.kernel.ids import DocumentId, GenerationId, PointId, TenantId, VersionId
+from eai.knowledge.ports import SpaceId
 from eai.platform.migrate import migrate
+from tests.factories.vectors import point as made_up
 from tests.integration.faults.dying import SLOW
 from tests.integration.faults.mortals import FATAL, Mortals
 from tests.integration.faults.outages import (
@@ -192,6 +197,33 @@ async def test_a_reindex_that_kills_every_worker_leaves_the_former_generation(
     assert (shown["status"], shown["error"]["code"]) == ("failed", "job_failed")
     now = await company.admin.got(f"/v1/knowledge-bases/{base}")
     assert now["vector_generation"] == job["from"]["generation"]
+
+
+async def test_what_a_killed_reindex_wrote_of_a_document_that_went_is_cleared(
+    mortals: Mortals, workless: Stack, company: Company, judge: Judge
+) -> None:
+    base = await company.base()
+    gone = (await ingest(company.admin, base, FATAL)).json()["id"]
+    await ingest(company.admin, base, "Kept")
+    path = f"/v1/knowledge-bases/{base}"
+    (version,) = (await company.admin.got(f"{path}/documents/{gone}/versions"))["data"]
+    job = await company.admin.made(f"{path}/reindex", {}, status=202)
+    async with mortals.born("worker", "upsert") as worker:
+        await worker.dies()
+    assert (await company.admin.delete(f"{path}/documents/{gone}")).json()["status"] == "deleted"
+    # As if it had been killed a moment later, when the document had been deleted already.
+    key = generation_key(TenantId(UUID(company.id)), GenerationId(UUID(job["to"]["generation"])))
+    stray = replace(
+        made_up(1, np.ones(256, np.float32), rights=f"{key}:1"),
+        id=PointId(uuid4()),
+        document=DocumentId(UUID(gone)),
+        version=VersionId(UUID(version["id"])),
+    )
+    space = SpaceId(job["to"]["collection"], 256)
+    await workless.platform.vectors.upsert(space, [stray])
+    await let_leases_run_out(judge.admin_url, company.id)
+    async with mortals.born("worker"):
+        await judge.judge(company.id)
 
 
 async def test_reindexes_that_froze_past_their_lease_change_nothing(
