@@ -220,14 +220,19 @@ _STRAYS = """
       LEFT JOIN eai.kb_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
      WHERE c.tenant_id = %(t)s AND d.serving_version_id IS DISTINCT FROM c.version_id"""
 _CHUNKS = "SELECT id, class_number FROM eai.kb_chunks WHERE tenant_id = %(t)s AND generation = %(generation)s"
-# Generations of deleted bases are known from their receipts alone; they lay in some collection.
+# Generations of deleted bases are known from their receipts alone; they lay in some collection. Those that
+# were dropped are known from their reindexes.
 _GENERATIONS = """
     SELECT id, collection, dimensions AS size FROM eai.kb_generations WHERE tenant_id = %(t)s
      UNION
     SELECT gone.id, g.collection, g.dimensions
       FROM (SELECT DISTINCT unnest(generations) AS id FROM eai.deletion_receipts WHERE tenant_id = %(t)s) gone
      CROSS JOIN (SELECT DISTINCT collection, dimensions FROM eai.kb_generations) g
-     WHERE NOT EXISTS (SELECT FROM eai.kb_generations k WHERE k.tenant_id = %(t)s AND k.id = gone.id)"""
+     WHERE NOT EXISTS (SELECT FROM eai.kb_generations k WHERE k.tenant_id = %(t)s AND k.id = gone.id)
+     UNION
+    SELECT (made ->> 'generation')::uuid, made ->> 'collection', (made ->> 'dimensions')::int
+      FROM eai.kb_reindex_jobs j CROSS JOIN LATERAL (VALUES (j.source), (j.target)) AS v (made)
+     WHERE j.tenant_id = %(t)s"""
 _SEARCHED = """
     SELECT b.id AS base_id, count(g.id) AS serving
       FROM eai.knowledge_bases b

@@ -47,6 +47,7 @@ from eai.knowledge.documents.serving import (
 )
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import Fenced, JobRun, Jobs
 
 PATIENCE_S = 30.0
@@ -183,9 +184,12 @@ class Ingestion:
         except (VersionOutdated, Fenced, asyncio.CancelledError) as error:
             # Deleted, or a newer text won. Whoever took this job over needs the same points, unless the
             # document has gone since: then nobody else knows that they were written once more.
-            for manuscript in await self._written_in_vain(run, work, error):
-                await self._vectors.delete(manuscript.space, version_selector(manuscript))
+            await finished(self._remove_what_is_in_vain(run, work, error))
             raise
+
+    async def _remove_what_is_in_vain(self, run: JobRun, work: Work, error: BaseException) -> None:
+        for manuscript in await self._written_in_vain(run, work, error):
+            await self._vectors.delete(manuscript.space, version_selector(manuscript))
 
     async def _beside(self, run: JobRun, work: Work) -> Beside | None:
         """The chunks for the generation that a reindex is building; None when it has to fetch them itself."""

@@ -8,6 +8,7 @@ after another needs no other mark.
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
@@ -22,6 +23,7 @@ from eai.gateway.calls import EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
 from eai.ingestion.splitting import split
+from eai.kernel.errors import Unavailable
 from eai.kernel.ids import DocumentId, VersionId, chunk_id, point_id
 from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration
 from eai.knowledge.bases.repository import BaseRows
@@ -36,7 +38,8 @@ from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
 from eai.knowledge.statistics.drift import reweigh_if_stale
 from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
-from eai.platform.jobs import Fenced, JobRun, Jobs
+from eai.platform.finishing import finished
+from eai.platform.jobs import JobRun, Jobs
 from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
 from eai.reindex.task import BaseGone, Present, Task, present
 
@@ -131,9 +134,14 @@ class Building:
         try:
             await self._write(now.target, drafts)
             await self._remove(task, await self._store(run, task, now.target, drafts))
-        except (BaseGone, Fenced, asyncio.CancelledError):
-            await self._remove(task, await self._in_vain(run, task, drafts))
+        except BaseException:
+            # However it ends, the job may be another's by now: then nobody else knows of these points.
+            with suppress(Unavailable):
+                await finished(self._remove_what_is_in_vain(run, task, drafts))
             raise
+
+    async def _remove_what_is_in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
+        await self._remove(task, await self._in_vain(run, task, drafts))
 
     async def _remove(self, task: Task, drafts: Sequence[Draft]) -> None:
         for draft in drafts:

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from eai.access.rights_class import generation_key
 from eai.kernel.ids import GenerationId, TenantId
-from eai.knowledge.models import Chunk
+from eai.knowledge.models import Chunk, Generation
 from eai.knowledge.ports import Selector, SpaceId
 from tests.integration.faults.outages import (
     Turnstile,
@@ -64,6 +64,13 @@ async def generations_of(stack: Stack, company: Company, document: str) -> set[s
     async with stack.platform.database.transaction(TenantId(UUID(company.id))) as session:
         rows = await session.scalars(select(Chunk.generation).where(Chunk.document_id == UUID(document)))
         return set(map(str, rows))
+
+
+async def is_dropped(stack: Stack, company: Company, generation: str) -> bool:
+    """Whether nothing is left of a generation."""
+    async with stack.platform.database.transaction(TenantId(UUID(company.id))) as session:
+        found = select(Generation.id).where(Generation.id == UUID(generation))
+        return await session.scalar(found) is None
 
 
 @asynccontextmanager
@@ -210,7 +217,7 @@ async def test_a_document_that_only_the_next_model_refuses_is_served_and_brought
 
 
 async def test_a_document_that_is_on_its_way_when_a_reindex_is_cancelled_is_served(
-    company: Company, turnstile: Turnstile, judge: Judge
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
 ) -> None:
     base = await company.base()
     kept = await company.document(base, "Refunds are paid within a week.")
@@ -224,6 +231,7 @@ async def test_a_document_that_is_on_its_way_when_a_reindex_is_cancelled_is_serv
                 await second.reached.wait()
                 path = f"/v1/knowledge-bases/{base}/reindex-jobs/{job['job_id']}/cancel"
                 assert (await company.admin.made(path, {}, status=200))["status"] == "cancelled"
+                await eventually(lambda: is_dropped(fragile, company, job["to"]["generation"]))
         made = await submitting
     assert (made.status_code, made.json()["status"]) == (201, "ready")
     await judge.judge(company.id)
