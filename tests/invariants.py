@@ -1,8 +1,9 @@
 """An independent judge of a tenant at rest, for after every fault.
 
 It reads PostgreSQL as superuser and the index through its port, and repeats the product's rules in its
-own words (design.md §8): I2 no stale version served, I3 no orphan point and no missing point, I5 every
-document in a final state, I7 the audit dense, verifying, with one event per change, and every call of a
+own words (design.md §8): I2 no stale version served, I3 no orphan point and no missing point, I4 one
+generation searched and nothing of another in it, I5 every document and reindex in a final state, I6 what is
+served in what is searched, I7 the audit dense, verifying, with one event per change, and every call of a
 model that was announced closed exactly once, I8 nothing held of a quota but what calls hold.
 """
 
@@ -73,6 +74,7 @@ class Judge:
         return [
             *await self._states(tenant),
             *await self._points(tenant),
+            *await self._generations(tenant),
             *await self._statistics(tenant),
             *await self._chain(tenant),
             *await self._events(tenant),
@@ -111,6 +113,28 @@ class Judge:
             found = await self._found(space, key, f"{key}:{number}")
             faults += _unlike(f"class {number} of generation {id_}", expected, found)
         return faults
+
+    async def _generations(self, tenant: UUID) -> list[str]:
+        """One generation is searched, whole and as the base's row says; at rest none is being made."""
+        return [
+            *(
+                f"I4 base {row['base_id']} has {row['serving']} generations that are searched"
+                for row in await self._rows(_SEARCHED, tenant)
+            ),
+            *(
+                f"I4 generation {row['id']} of base {row['base_id']} stays {row['state']}"
+                for row in await self._rows(_UNFINISHED, tenant)
+            ),
+            *(
+                f"I6 document {row['document']} is served, and {row['generation']} has nothing of it"
+                for row in await self._rows(_NOT_COVERED, tenant)
+            ),
+            *(
+                f"I4 chunk {row['id']} of generation {row['generation']} is of another size or class"
+                for row in await self._rows(_UNFITTING, tenant)
+            ),
+            *(f"I5 reindex {row['id']} stays {row['status']}" for row in await self._rows(_UNENDED, tenant)),
+        ]
 
     async def _found(self, space: SpaceId, key: str, *rights: str) -> set[object]:
         everywhere = np.ones(space.dimensions, np.float32)
@@ -196,14 +220,54 @@ _STRAYS = """
       LEFT JOIN eai.kb_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
      WHERE c.tenant_id = %(t)s AND d.serving_version_id IS DISTINCT FROM c.version_id"""
 _CHUNKS = "SELECT id, class_number FROM eai.kb_chunks WHERE tenant_id = %(t)s AND generation = %(generation)s"
-# Generations of deleted bases are known from their receipts alone; they lay in some collection.
+# Generations of deleted bases are known from their receipts alone; they lay in some collection. Those that
+# were dropped are known from their reindexes.
 _GENERATIONS = """
     SELECT id, collection, dimensions AS size FROM eai.kb_generations WHERE tenant_id = %(t)s
      UNION
     SELECT gone.id, g.collection, g.dimensions
       FROM (SELECT DISTINCT unnest(generations) AS id FROM eai.deletion_receipts WHERE tenant_id = %(t)s) gone
      CROSS JOIN (SELECT DISTINCT collection, dimensions FROM eai.kb_generations) g
-     WHERE NOT EXISTS (SELECT FROM eai.kb_generations k WHERE k.tenant_id = %(t)s AND k.id = gone.id)"""
+     WHERE NOT EXISTS (SELECT FROM eai.kb_generations k WHERE k.tenant_id = %(t)s AND k.id = gone.id)
+     UNION
+    SELECT (made ->> 'generation')::uuid, made ->> 'collection', (made ->> 'dimensions')::int
+      FROM eai.kb_reindex_jobs j CROSS JOIN LATERAL (VALUES (j.source), (j.target)) AS v (made)
+     WHERE j.tenant_id = %(t)s"""
+_SEARCHED = """
+    SELECT b.id AS base_id, count(g.id) AS serving
+      FROM eai.knowledge_bases b
+      LEFT JOIN eai.kb_generations g
+        ON g.tenant_id = b.tenant_id AND g.base_id = b.id AND g.state = 'serving'
+       AND (g.id, g.collection, g.dimensions, g.embedding_model)
+         = (b.vector_generation, b.vector_collection, b.dimensions, b.embedding_model)
+     WHERE b.tenant_id = %(t)s GROUP BY b.id HAVING count(g.id) <> 1"""
+_UNFINISHED = """
+    SELECT id, base_id, state FROM eai.kb_generations
+     WHERE tenant_id = %(t)s AND state NOT IN ('serving', 'retired')"""
+_NOT_COVERED = """
+    SELECT d.id AS document, b.vector_generation AS generation
+      FROM eai.kb_documents d
+      JOIN eai.knowledge_bases b ON b.tenant_id = d.tenant_id AND b.id = d.base_id
+     WHERE d.tenant_id = %(t)s AND d.serving_version_id IS NOT NULL
+       AND NOT EXISTS (SELECT FROM eai.kb_chunks c
+                        WHERE c.tenant_id = d.tenant_id AND c.document_id = d.id
+                          AND c.version_id = d.serving_version_id AND c.generation = b.vector_generation)"""
+# A chunk's class says what its raw rights say, in every generation: then points found under it are right.
+_UNFITTING = """
+    SELECT c.id, c.generation
+      FROM eai.kb_chunks c
+      JOIN eai.kb_generations g ON g.tenant_id = c.tenant_id AND g.id = c.generation
+      JOIN eai.kb_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
+      LEFT JOIN eai.kb_rights_classes r
+        ON r.tenant_id = c.tenant_id AND r.base_id = c.base_id AND r.number = c.class_number
+     WHERE c.tenant_id = %(t)s
+       AND (c.dimensions <> g.dimensions OR c.base_id <> g.base_id
+            OR (c.readers, c.classification, d.readers, d.classification, d.source_connector)
+               IS DISTINCT FROM
+               (r.chunk_readers, r.chunk_classification, r.readers, r.classification, r.source_connector))"""
+_UNENDED = """
+    SELECT id, status FROM eai.kb_reindex_jobs
+     WHERE tenant_id = %(t)s AND status IN ('queued', 'running', 'verifying')"""
 _COUNTED = """
     SELECT * FROM (
         SELECT g.id AS generation,
@@ -229,6 +293,14 @@ _CHANGES = """
      UNION ALL
     SELECT 'knowledge_base.deleted', r.id FROM eai.deletion_receipts r
      WHERE r.tenant_id = %(t)s AND r.kind = 'knowledge_base' AND r.status = 'deleted'
+     UNION ALL
+    SELECT 'knowledge_base.reindex.' || CASE status WHEN 'completed' THEN 'complete'
+                                                    WHEN 'failed' THEN 'failed' ELSE 'cancel' END, base_id
+      FROM eai.kb_reindex_jobs WHERE tenant_id = %(t)s
+     UNION ALL
+    SELECT 'knowledge_base.reindex.' || CASE WHEN rollback_of IS NULL THEN 'request' ELSE 'rollback' END,
+           base_id
+      FROM eai.kb_reindex_jobs WHERE tenant_id = %(t)s
      UNION ALL
     SELECT 'knowledge.document.ingest', d.id FROM eai.kb_documents d WHERE d.tenant_id = %(t)s
      UNION ALL

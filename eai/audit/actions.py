@@ -30,6 +30,9 @@ class AuditAction(StrEnum):
     KNOWLEDGE_BASE_ACL_SET = "knowledge_base.acl.set"
     KNOWLEDGE_BASE_REINDEX_REQUEST = "knowledge_base.reindex.request"
     KNOWLEDGE_BASE_REINDEX_COMPLETE = "knowledge_base.reindex.complete"
+    KNOWLEDGE_BASE_REINDEX_FAILED = "knowledge_base.reindex.failed"
+    KNOWLEDGE_BASE_REINDEX_CANCEL = "knowledge_base.reindex.cancel"
+    KNOWLEDGE_BASE_REINDEX_ROLLBACK = "knowledge_base.reindex.rollback"
 
     DOCUMENT_INGEST = "knowledge.document.ingest"
     DOCUMENT_UPDATE = "knowledge.document.update"

@@ -55,6 +55,9 @@ from eai.platform.settings import Settings
 from eai.policies.rule_sets import RuleSets
 from eai.policies.service import Policies
 from eai.policies.tenant_policies import TenantPolicies
+from eai.reindex.dropping import Dropping, ReindexSweep
+from eai.reindex.running import Reindexing
+from eai.reindex.service import Reindexes
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.tenants.service import Tenants
@@ -99,6 +102,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
     integrity = Integrity(database, vectors, trail)
+    dropping = Dropping(database, vectors, jobs, grace_s=settings.reindex.grace_s)
     return Platform(
         settings=settings,
         database=database,
@@ -133,6 +137,10 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         documents=Documents(audit, jobs),
         deletions=Deletions(database, vectors, jobs, audit),
         retrieval_counts=RetrievalCounts(database),
+        reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
+        reindexing=Reindexing(database, gateway, vectors, jobs, audit),
+        generation_dropping=dropping,
+        reindex_sweep=ReindexSweep(database, jobs, dropping, interval_s=settings.reindex.interval_s),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas()),
         retrieval=Retrieval(
             QueryRows(database, peppers),

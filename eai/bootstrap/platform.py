@@ -33,6 +33,7 @@ from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
+from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.jobs import Jobs
@@ -40,6 +41,9 @@ from eai.platform.keys import Keyring
 from eai.platform.settings import Environment, Settings
 from eai.platform.worker import JobHandler
 from eai.policies.tenant_policies import TenantPolicies
+from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
+from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
+from eai.reindex.service import Reindexes
 from eai.retrieval.service import Retrieval
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
@@ -86,6 +90,10 @@ class Platform:
     retrieval: Retrieval
     integrity: Integrity
     integrity_jobs: IntegrityJobs
+    reindexes: Reindexes
+    reindexing: Reindexing
+    generation_dropping: Dropping
+    reindex_sweep: ReindexSweep
 
 
 async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:
@@ -97,7 +105,11 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, is_slow=True)
-    return {**knowledge, INGESTION_JOB: ingestion, **platform.integrity_jobs.handlers()}
+    reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, is_slow=True)
+    later = try_later(platform.database, platform.jobs)
+    dropping = JobHandler(platform.generation_dropping.run, later, is_slow=True)
+    reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
+    return {**knowledge, INGESTION_JOB: ingestion, **reindex, **platform.integrity_jobs.handlers()}
 
 
 async def warm_up(platform: Platform) -> None:
@@ -117,3 +129,4 @@ async def maintain(platform: Platform) -> None:
     await platform.expired_calls.close_due()
     await platform.retrieval_counts.forget_due()
     await platform.integrity_jobs.queue_due(platform.settings.worker.integrity_interval_s)
+    await platform.reindex_sweep.run_due()

@@ -81,7 +81,7 @@ class Gateway:
         self._controls = controls
         self._ledger = ledger
         self._dispatch = dispatch
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self.default_model = default_model
 
     @property
@@ -105,7 +105,7 @@ class Gateway:
 
     def batches(self, inputs: int) -> int:
         """In how many calls of the model so many texts are embedded."""
-        return -(-inputs // self._batch_size)
+        return -(-inputs // self.batch_size)
 
     async def check(self, caller: Caller, name: str, operation: Operation, level: Classification) -> Model:
         """Run every control of an embedding that needs no text; raises the first refusal."""
@@ -122,18 +122,18 @@ class Gateway:
         done: list[Embeddings] = []
         warnings: tuple[str, ...] = ()
         searched_by: DlpRules | None = None
-        if len(call.inputs) > self._batch_size:
+        if len(call.inputs) > self.batch_size:
             # What the border of two batches cuts in two is found only where both are looked through: the
             # batches are made of what may leave of the whole, and not searched again by the same rules.
             whole = await self._admitted(call, facts)
             call, warnings = replace(call, inputs=whole.texts, level=whole.level), whole.warnings
             searched_by = whole.searched_by
-        for start in range(0, len(call.inputs), self._batch_size):
+        for start in range(0, len(call.inputs), self.batch_size):
             if done:
                 await self._ledger.record(done[-1].evidence)
             if call.before_batch is not None:
                 await call.before_batch()
-            batch = replace(call, inputs=call.inputs[start : start + self._batch_size])
+            batch = replace(call, inputs=call.inputs[start : start + self.batch_size])
             done.append(await self._embed_batch(batch, facts, searched_by))
         metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc(len(call.inputs))
         return Embeddings(

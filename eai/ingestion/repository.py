@@ -1,7 +1,7 @@
 """Reads what a job names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -26,8 +26,9 @@ from eai.kernel.ids import (
     VersionId,
 )
 from eai.knowledge.bases.access import handle_of
-from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
+from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import rights_class_number
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import StoredVersion
@@ -49,6 +50,27 @@ class Work:
     base: BaseHandle
     stored: StoredVersion
     source_hash: bytes
+    building: BuildingGeneration | None = None
+
+    @property
+    def beside(self) -> Manuscript | None:
+        """The manuscript as the generation that a reindex is building wants it, if one is."""
+        if self.building is None:
+            return None
+        return replace(
+            self.manuscript,
+            embedding_model=self.building.embedding_model,
+            space=self.building.space,
+            generation=self.building.id,
+            average_length=self.building.average_length,
+            chunk_size=self.building.chunk_size,
+            chunk_overlap=self.building.chunk_overlap,
+        )
+
+    @property
+    def manuscripts(self) -> tuple[Manuscript, ...]:
+        """Everything that points are written for."""
+        return (self.manuscript,) if self.beside is None else (self.manuscript, self.beside)
 
 
 async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]) -> Work | None:
@@ -120,17 +142,37 @@ def placement_of(generation: StoredGeneration) -> Mapping[str, Any]:
     }
 
 
-def placements(run: JobRun) -> list[StoredGeneration]:
-    """Everywhere that attempts at this job may have written points."""
-    known = [run.parameters["placement"], run.progress.get("placement", run.parameters["placement"])]
-    return [
-        StoredGeneration(
-            run.tenant,
-            GenerationId(UUID(each["generation"])),
-            SpaceId(each["collection"], each["dimensions"]),
-        )
-        for each in (known if known[0] != known[1] else known[:1])
-    ]
+def placements_of(work: Work) -> Mapping[str, Any]:
+    """Everywhere that an attempt writes points, for the job's progress."""
+    beside = None if work.building is None else placement_of(work.building)
+    return {"placement": placement_of(work.base.generation), "beside": beside}
+
+
+def generation_at(tenant: TenantId, placement: Mapping[str, Any]) -> StoredGeneration:
+    """What `placement_of` was given."""
+    return StoredGeneration(
+        tenant,
+        GenerationId(UUID(placement["generation"])),
+        SpaceId(placement["collection"], placement["dimensions"]),
+    )
+
+
+def placements(run: JobRun, progress: Mapping[str, Any]) -> list[StoredGeneration]:
+    """Everywhere that attempts at this job may have written points, as far as `progress` tells."""
+    known = [run.parameters["placement"], progress.get("placement"), progress.get("beside")]
+    found = [generation_at(run.tenant, each) for each in known if each]
+    return list({generation.id: generation for generation in found}.values())
+
+
+async def written_in_vain(session: AsyncSession, run: JobRun, work: Work) -> Sequence[Manuscript]:
+    """Of the points that were written for `work`, those that no attempt will need."""
+    if not await is_wanted(session, run.tenant, run.parameters):
+        return work.manuscripts
+    needed = set(await BaseRows(session, run.tenant).open_generations(work.base.id))
+    for chunk in await ChunkRows(session, run.tenant).rights(work.stored.document):
+        if chunk.version == work.stored.version:
+            needed.add(chunk.generation)
+    return [each for each in work.manuscripts if each.generation not in needed]
 
 
 def submitter(subject: Subject) -> Mapping[str, Any]:
@@ -211,4 +253,5 @@ async def _work(
         labels=parameters["labels"],
     )
     stored = StoredVersion(DocumentId(document.id), VersionId(version.id), version.number)
-    return Work(manuscript, base, stored, version.source_hash)
+    building = await BaseRows(session, base.tenant).building(base.id)
+    return Work(manuscript, base, stored, version.source_hash, building)

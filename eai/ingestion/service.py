@@ -6,8 +6,10 @@ waits leaves no document behind, only the audit of the refusal.
 """
 
 import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -20,25 +22,44 @@ from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.service import Gateway
 from eai.ingestion.acceptance import Acceptance
 from eai.ingestion.components import version_selector
-from eai.ingestion.passages import Checkpoint, Indexed
+from eai.ingestion.passages import Checkpoint, Indexed, Manuscript
 from eai.ingestion.pipeline import index, ingestion_pipeline
 from eai.ingestion.replacement import Replacement
-from eai.ingestion.repository import Work, is_wanted, load_work, placement_of, placements, submitter_of
+from eai.ingestion.repository import (
+    Work,
+    is_wanted,
+    load_work,
+    placements,
+    placements_of,
+    submitter_of,
+    written_in_vain,
+)
 from eai.ingestion.submission import Accepted, Revision, Submission
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import DocumentId, VersionId, chunk_id
+from eai.knowledge.bases.handle import StoredGeneration
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.access import hold_document
 from eai.knowledge.documents.deletion import begin_deletion
 from eai.knowledge.documents.drafts import PreparedChunk
 from eai.knowledge.documents.intake import discard_version, is_overtaken, set_version_status
-from eai.knowledge.documents.serving import ExtractedText, VersionOutdated, serve_version
+from eai.knowledge.documents.serving import (
+    Beside,
+    ExtractedText,
+    GenerationMoved,
+    VersionOutdated,
+    serve_version,
+)
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import Fenced, JobRun, Jobs
 
 PATIENCE_S = 30.0
 """How long a client waits for a text before a worker takes over."""
+
+BESIDE_WITHIN_S = 10.0
+"""How long a document waits for the generation that a reindex is building, which can do without it."""
 
 log = structlog.get_logger(__name__)
 
@@ -117,13 +138,9 @@ class Ingestion:
 
     async def run(self, run: JobRun) -> None:
         """Process one accepted document, in a worker."""
-        async with self._database.transaction(run.tenant) as session:
-            work = await load_work(session, run.tenant, run.parameters)
-            if work is not None:
-                begun = {"placement": placement_of(work.base.generation), "stage": "reading"}
-                await self._jobs.confirm(session, run, begun)
-                await set_version_status(session, run.tenant, work.stored.version, "processing")
-        if work is None:
+        try:
+            work = await self._load(run, run.progress)
+        except VersionOutdated:
             await self._leave_nothing(run)
             return
         try:
@@ -134,8 +151,6 @@ class Ingestion:
     async def give_up(self, run: JobRun, error: EaiError) -> None:
         """Mark the version as failed, with the reason a user can act on."""
         parameters = run.parameters
-        async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run)  # the points may be those of whoever took the job over
         await self._remove_points(run)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
@@ -161,30 +176,82 @@ class Ingestion:
         await self._close_outdated(run)
 
     async def _remove_points(self, run: JobRun) -> None:
-        """Remove what any attempt at the job has written to the store."""
+        """Remove what any attempt at the job has written to the store. Raises Fenced."""
+        async with self._database.transaction(run.tenant) as session:
+            # The points may be those of whoever took the job over.
+            progress = await self._jobs.confirm(session, run)
+        await self._remove_from(run, placements(run, progress))
+
+    async def _remove_from(self, run: JobRun, generations: Iterable[StoredGeneration]) -> None:
         document = DocumentId(UUID(run.parameters["document"]))
         version = VersionId(UUID(run.parameters["version"]))
-        for generation in placements(run):
+        for generation in generations:
             await self._vectors.delete(generation.space, generation.selector(document, version))
 
+    async def _load(self, run: JobRun, progress: Mapping[str, Any]) -> Work:
+        """The work as it is now; points for generations that it does not go to any more are removed first.
+
+        Raises VersionOutdated when document or base are gone, and Fenced.
+        """
+        async with self._database.transaction(run.tenant) as session:
+            work = await load_work(session, run.tenant, run.parameters)
+        if work is None:
+            raise VersionOutdated
+        wanted = {manuscript.generation for manuscript in work.manuscripts}
+        await self._remove_from(run, [g for g in placements(run, progress) if g.id not in wanted])
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run, {**placements_of(work), "stage": "reading"})
+            await set_version_status(session, run.tenant, work.stored.version, "processing")
+        return work
+
     async def _index_and_serve(self, run: JobRun, work: Work) -> None:
+        while True:
+            try:
+                return await self._attempt(run, work)
+            except GenerationMoved:
+                async with self._database.transaction(run.tenant) as session:
+                    progress = await self._jobs.confirm(session, run)
+                work = await self._load(run, progress)
+
+    async def _attempt(self, run: JobRun, work: Work) -> None:
         try:
             indexed = await index(self._pipeline, work.manuscript, self._checkpoint(run))
-            await self._serve(run, work, indexed)
+            beside = await self._beside(run, work)
+            await self._serve(run, work, indexed, beside)
         except (VersionOutdated, Fenced, asyncio.CancelledError) as error:
             # Deleted, or a newer text won. Whoever took this job over needs the same points, unless the
             # document has gone since: then nobody else knows that they were written once more.
-            if isinstance(error, VersionOutdated) or not await self._is_wanted(run):
-                await self._vectors.delete(work.manuscript.space, version_selector(work.manuscript))
+            await finished(self._remove_what_is_in_vain(run, work, error))
             raise
 
-    async def _serve(self, run: JobRun, work: Work, indexed: Indexed) -> None:
+    async def _remove_what_is_in_vain(self, run: JobRun, work: Work, error: BaseException) -> None:
+        for manuscript in await self._written_in_vain(run, work, error):
+            await self._vectors.delete(manuscript.space, version_selector(manuscript))
+
+    async def _beside(self, run: JobRun, work: Work) -> Beside | None:
+        """The chunks for the generation that a reindex is building; None when it has to fetch them itself."""
+        manuscript, building = work.beside, work.building
+        if manuscript is None or building is None:
+            return None
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run, placements_of(work))
+        try:
+            async with asyncio.timeout(BESIDE_WITHIN_S):
+                indexed = await index(self._pipeline, manuscript, self._checkpoint(run))
+        except (EaiError, TimeoutError) as error:
+            # What was written of it stays: the reindex writes the same points, under the same ids.
+            log.warning("ingestion.not_beside", document=str(work.stored.document), error=repr(error))
+            return None
+        return Beside(building, _chunks(manuscript, indexed))
+
+    async def _serve(self, run: JobRun, work: Work, indexed: Indexed, beside: Beside | None) -> None:
         extract = indexed.embedded.passages.extract
         text = ExtractedText(extract.text, sha256(extract.text.encode()).digest(), extract.language)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
+            chunks = _chunks(work.manuscript, indexed)
             await serve_version(
-                session, self._jobs, work.base, work.stored, work.source_hash, text, _chunks(work, indexed)
+                session, self._jobs, work.base, work.stored, work.source_hash, text, chunks, beside
             )
             await self._jobs.complete(session, run)
             await self._audit.record(
@@ -217,11 +284,13 @@ class Ingestion:
         """Close the job of a document that was changed or deleted while it was processed."""
         log.info("ingestion.outdated", document=run.parameters["document"])
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.cancel(session, run)
+            await self._jobs.abandon(session, run)
 
-    async def _is_wanted(self, run: JobRun) -> bool:
+    async def _written_in_vain(self, run: JobRun, work: Work, error: BaseException) -> Sequence[Manuscript]:
+        if isinstance(error, VersionOutdated):
+            return work.manuscripts
         async with self._database.transaction(run.tenant) as session:
-            return await is_wanted(session, run.tenant, run.parameters)
+            return await written_in_vain(session, run, work)
 
     async def _leave_to_a_worker(self, run: JobRun) -> None:
         # It may have ended at the last moment; and a lease that cannot be handed back runs out by itself.
@@ -257,8 +326,8 @@ class Ingestion:
                 )
 
 
-def _chunks(work: Work, indexed: Indexed) -> list[PreparedChunk]:
-    manuscript, passages = work.manuscript, indexed.embedded.passages
+def _chunks(manuscript: Manuscript, indexed: Indexed) -> list[PreparedChunk]:
+    passages = indexed.embedded.passages
     strictest = Strictest(manuscript.spans)
     return [
         PreparedChunk(

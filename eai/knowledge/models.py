@@ -51,6 +51,7 @@ class Generation(TenantRow):
     """One set of points of a base in one embedding space.
 
     `average_length` is the average chunk length, in terms, that the stored BM25 weights were made with.
+    Chunk settings are null for generations that had none of their own: they have the base's.
     """
 
     __tablename__ = "kb_generations"
@@ -61,6 +62,9 @@ class Generation(TenantRow):
     dimensions: Mapped[int]
     collection: Mapped[str]
     average_length: Mapped[float] = mapped_column(REAL)
+    chunk_size: Mapped[int | None]
+    chunk_overlap: Mapped[int | None]
+    retired_at: Mapped[datetime | None]
 
 
 class KnowledgeDocument(TenantRow):

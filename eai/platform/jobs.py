@@ -147,9 +147,14 @@ class Jobs:
 
     async def confirm(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
-    ) -> None:
-        """Extend the lease, and fence the transaction. Raises Fenced."""
-        await self._update(session, _CONFIRM, run, progress=progress or {}, lease=self.pace.lease_s)
+    ) -> Mapping[str, Any]:
+        """Extend the lease, and fence the transaction; tells all progress so far. Raises Fenced."""
+        values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
+        values |= {"progress": progress or {}, "lease": self.pace.lease_s}
+        row = (await session.execute(_CONFIRM, values)).one_or_none()
+        if row is None:
+            raise Fenced
+        return cast(Mapping[str, Any], row.progress)
 
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
@@ -161,9 +166,14 @@ class Jobs:
         """Close the job for good as a dead letter. Raises Fenced."""
         await self._update(session, _FAIL, run, error={"code": error.code, "details": dict(error.details)})
 
-    async def cancel(self, session: AsyncSession, run: JobRun) -> None:
+    async def abandon(self, session: AsyncSession, run: JobRun) -> None:
         """Close a job that nobody wants done any more. Raises Fenced."""
-        await self._update(session, _CANCEL, run)
+        await self._update(session, _ABANDON, run)
+
+    async def cancel(self, session: AsyncSession, tenant: TenantId, job: JobId) -> bool:
+        """Close a job that has not ended: whoever runs it finds itself fenced. False when it has ended."""
+        cancelled = await session.execute(_CANCEL, {"tenant": tenant, "job": job})
+        return cast(CursorResult[Any], cancelled).rowcount == 1
 
     async def parameters(
         self, session: AsyncSession, tenant: TenantId, job: JobId
@@ -255,9 +265,8 @@ _CONFIRM = text("""
     UPDATE eai.jobs
        SET lease_until = clock_timestamp() + make_interval(secs => :lease),
            progress = progress || :progress, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
-    bindparam("progress", type_=JSONB)
-)
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'
+    RETURNING progress""").bindparams(bindparam("progress", type_=JSONB))
 _COMPLETE = text("""
     UPDATE eai.jobs
        SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()
@@ -270,6 +279,9 @@ _FAIL = text("""
     bindparam("error", type_=JSONB)
 )
 _CANCEL = text("""
+    UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job AND state IN ('queued', 'running')""")
+_ABANDON = text("""
     UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
 _PARAMETERS = text("SELECT parameters FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")

@@ -14,7 +14,7 @@ from eai.retrieval.fusion import ScoredHit
 from eai.retrieval.opening import reader_rights
 from eai.retrieval.rows import PassageRow, Snapshot
 from eai.retrieval.schemas import QueryRequest
-from eai.retrieval.values import Passage, Ranked, Readable
+from eai.retrieval.values import Passage, Question, Ranked, Readable
 
 Rule = Callable[[Subject, BaseRights, PassageRights], bool]
 """Whether a subject may read a passage: `may_read`, except in tests that prove the other gates."""
@@ -45,7 +45,7 @@ def readable_passages(
         readable=readable,
         is_cut=is_cut,
         has_more=not (is_cut or is_all),
-        is_torn=_is_torn(rows, is_short=is_short),
+        is_torn=_has_moved(question, snapshot) or _is_torn(rows, is_short=is_short),
     )
 
 
@@ -95,6 +95,12 @@ def _wanted(request: QueryRequest, permitted: Iterable[Passage]) -> tuple[tuple[
             if len(wanted) == request.candidates:
                 break
     return tuple(wanted), looked_at, False
+
+
+def _has_moved(question: Question, snapshot: Snapshot) -> bool:
+    """Whether another generation is searched by now: what was written since is found in that one only."""
+    moved_to = snapshot.base and snapshot.base["generation"]
+    return moved_to != str(question.opening.base.generation)
 
 
 def _is_torn(rows: Rows, *, is_short: bool) -> bool:

@@ -1,11 +1,13 @@
 """From a question to cited passages that the caller may read, in three round trips to the database."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import orjson
 
+from eai.access.subject import Subject
 from eai.access.visibility import may_read
 from eai.audit.entries import Evidence
 from eai.audit.service import Audit
@@ -22,7 +24,7 @@ from eai.retrieval.recheck import Rule
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.reranking import Ordered, Reranking
 from eai.retrieval.schemas import Mode, QueryRequest, Shortcoming
-from eai.retrieval.values import Cited, Question
+from eai.retrieval.values import Cited, Opening, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,16 @@ class Retrieval:
 
     async def _query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
         terms = {} if request.mode is Mode.VECTOR else analyse_query(request.query)
-        opening = await open_question(
-            self._rows, credential, base, terms, read=self._gateway.read, admit=admit
-        )
-        question = Question.of(request, opening)
+
+        async def opened(admit: Admit = _known_already) -> Opening:
+            return await open_question(
+                self._rows, credential, base, terms, read=self._gateway.read, admit=admit
+            )
+
+        question = Question.of(request, await opened(admit))
         with span("rag.query", _attributes(question)):
             try:
-                answer, evidence = _answer(await self._ordered(await self._search(question)))
+                answer, evidence = _answer(await self._ordered(await self._search(question, opened)))
                 question.trail.append(evidence)
             finally:
                 # A model that was asked is on record whatever came after.
@@ -95,16 +100,22 @@ class Retrieval:
             return Ordered(cited)
         return await self._reranking.reorder(cited)
 
-    async def _search(self, question: Question) -> Cited:
+    async def _search(self, question: Question, opened: Callable[[], Awaitable[Opening]]) -> Cited:
         cited = await run_pass(self._pipeline, question)
         if cited.readable.is_torn:
-            cited = await run_pass(self._pipeline, cited.readable.question)
+            # Anew from the first statement: the base may be searched in another generation since.
+            again = cited.readable.question.reopened(await opened())
+            cited = await run_pass(self._pipeline, again)
         while cited.readable.wants_further:
             cited = await run_pass(self._pipeline, cited.readable.question.further())
         return cited
 
 
 _SERVER_FAULT = 500
+
+
+def _known_already(_: Subject) -> None:
+    """Whoever asks was admitted when the question was opened first."""
 
 
 def _answer(ordered: Ordered) -> tuple[QueryAnswer, Evidence]:

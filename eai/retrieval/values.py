@@ -91,6 +91,11 @@ class Question(Immutable):
         """The same question with its vector, and what the gateway warned of."""
         return replace(self, dense=vector, warnings=warnings)
 
+    def reopened(self, opening: Opening) -> "Question":
+        """The same question as it would be opened now. Its vector holds within one generation only."""
+        moved = opening.base.generation != self.opening.base.generation
+        return replace(self, opening=opening, dense=None if moved else self.dense)
+
     def further(self) -> "Question":
         """The next pass."""
         return replace(self, passes=self.passes[1:])

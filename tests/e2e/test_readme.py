@@ -30,6 +30,7 @@ VISITS = {
         "docs/how-to/grant-access.md",
         "docs/how-to/write-policies.md",
         "docs/how-to/set-quotas.md",
+        "docs/how-to/reindex.md",
         "docs/how-to/delete-and-receipts.md",
         "docs/how-to/verify-the-audit-offline.md",
         "docs/how-to/read-the-metrics.md",

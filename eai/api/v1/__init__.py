@@ -24,6 +24,7 @@ from eai.api.v1 import (
     provider_endpoints,
     query,
     receipts,
+    reindex,
     settings,
     tenants,
 )
@@ -53,4 +54,5 @@ def routers() -> Sequence[APIRouter]:
         settings.router,
         policies.router,
         finops.router,
+        reindex.router,
     )

@@ -39,6 +39,9 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.KNOWLEDGE_BASE_ACL_SET: "Its access list was replaced.",
     AuditAction.KNOWLEDGE_BASE_REINDEX_REQUEST: "A reindex was asked for.",
     AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE: "A reindex was completed and its generation answers.",
+    AuditAction.KNOWLEDGE_BASE_REINDEX_FAILED: "A reindex was given up; the code says why.",
+    AuditAction.KNOWLEDGE_BASE_REINDEX_CANCEL: "Somebody cancelled a reindex.",
+    AuditAction.KNOWLEDGE_BASE_REINDEX_ROLLBACK: "Somebody asked to go back to the generation before.",
     AuditAction.DOCUMENT_INGEST: "A document was accepted: its version, level and the hash of its bytes.",
     AuditAction.DOCUMENT_UPDATE: "Its title or metadata changed.",
     AuditAction.DOCUMENT_REPLACE: "A new version of a document was accepted.",
@@ -73,8 +76,6 @@ MEANINGS: Mapping[AuditAction, str] = {
 }
 
 RESERVED = frozenset({
-    AuditAction.KNOWLEDGE_BASE_REINDEX_REQUEST,
-    AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE,
     AuditAction.AUDIT_DETAILS_READ,
     AuditAction.AUDIT_DETAILS_ERASE,
 })  # fmt: skip

@@ -30,6 +30,16 @@ class ServingGeneration(StoredGeneration):
 
 
 @dataclass(frozen=True, slots=True)
+class BuildingGeneration(StoredGeneration):
+    """The generation that a reindex makes beside it; new chunks are written to it as well."""
+
+    average_length: float
+    embedding_model: str
+    chunk_size: int
+    chunk_overlap: int
+
+
+@dataclass(frozen=True, slots=True)
 class BaseHandle:
     """A visible base with the caller's rights in it, as of this transaction."""
 

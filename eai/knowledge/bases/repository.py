@@ -13,7 +13,7 @@ from eai.access.acl import Entry, Permission
 from eai.access.subject import Subject
 from eai.kernel.ids import BaseId, GenerationId, TenantId
 from eai.kernel.paging import PageRequest
-from eai.knowledge.bases.handle import StoredGeneration
+from eai.knowledge.bases.handle import BuildingGeneration, StoredGeneration
 from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.models import Chunk, Generation, KnowledgeBase, KnowledgeBaseEntry, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
@@ -73,6 +73,49 @@ class BaseRows:
             StoredGeneration(self._tenant, GenerationId(row.id), SpaceId(row.collection, row.dimensions))
             for row in rows
         ]
+
+    async def building(self, base: BaseId) -> BuildingGeneration | None:
+        """The generation that a reindex is making, if one is."""
+        row = await self._session.scalar(
+            select(Generation)
+            .where(Generation.tenant_id == self._tenant, Generation.base_id == base)
+            .where(Generation.state == "building")
+            .execution_options(populate_existing=True)
+        )
+        if row is None or row.chunk_size is None or row.chunk_overlap is None:
+            return None
+        return BuildingGeneration(
+            self._tenant,
+            GenerationId(row.id),
+            SpaceId(row.collection, row.dimensions),
+            row.average_length,
+            row.embedding_model,
+            row.chunk_size,
+            row.chunk_overlap,
+        )
+
+    async def hold_still(self, base: BaseId) -> None:
+        """Have the same generation be searched until the transaction ends; many may hold it so at once."""
+        held = select(KnowledgeBase.id).where(
+            KnowledgeBase.tenant_id == self._tenant, KnowledgeBase.id == base
+        )
+        await self._session.execute(held.with_for_update(read=True, key_share=True))
+
+    async def open_generations(self, base: BaseId) -> Collection[GenerationId]:
+        """The generations that chunks are added to: the one that is searched, and one that is built."""
+        rows = await self._session.scalars(
+            select(Generation.id)
+            .where(Generation.tenant_id == self._tenant, Generation.base_id == base)
+            .where(Generation.state.in_(("serving", "building")))
+        )
+        return {GenerationId(row) for row in rows}
+
+    async def is_building(self, generation: GenerationId) -> bool:
+        """Whether chunks may be added to it; held so until the transaction ends."""
+        held = select(Generation.state).where(
+            Generation.tenant_id == self._tenant, Generation.id == generation
+        )
+        return await self._session.scalar(held.with_for_update(read=True, key_share=True)) == "building"
 
     async def entries(self, base: BaseId) -> list[Entry]:
         """The access list, in its order."""

@@ -168,6 +168,8 @@ async def _insert(
         "dimensions": model.space.dimensions,
         "collection": model.space.name,
         "average_length": TYPICAL_LENGTH * new.chunk_size / DEFAULT_CHUNK_SIZE,
+        "chunk_size": new.chunk_size,
+        "chunk_overlap": new.overlap,
     }
     values = {
         "id": base,

@@ -99,7 +99,10 @@ class DocumentRows:
 
     async def some_ids(self, limit: int) -> Sequence[DocumentId]:
         """Some documents of the base, deleting or not."""
-        statement = select(KnowledgeDocument.id).where(*self._of_base()).limit(limit)
+        # In the order in which others who hold several documents of a base take them.
+        statement = (
+            select(KnowledgeDocument.id).where(*self._of_base()).order_by(KnowledgeDocument.id).limit(limit)
+        )
         return [DocumentId(found) for found in await self._session.scalars(statement)]
 
     def _mine(self, document: DocumentId) -> Select[KnowledgeDocument]:

@@ -10,8 +10,9 @@ import numpy as np
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.classification import rank_of
-from eai.kernel.ids import DocumentId, GenerationId, JobId, VersionId, point_id
-from eai.knowledge.bases.handle import BaseHandle
+from eai.kernel.ids import DocumentId, JobId, VersionId, point_id
+from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration, StoredGeneration
+from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import Tallies, apply_tallies, class_of, uncounted
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
@@ -20,7 +21,7 @@ from eai.knowledge.documents.drafts import PreparedChunk, StoredVersion
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import IncomingVersion, VersionRows
 from eai.knowledge.models import KnowledgeDocument
-from eai.knowledge.statistics.drift import reweigh_if_drifted
+from eai.knowledge.statistics.drift import reweigh_if_drifted, reweigh_if_stale
 from eai.knowledge.statistics.tally import Tally
 from eai.platform.jobs import Jobs
 
@@ -35,6 +36,13 @@ class VersionOutdated(Exception):
     """
 
 
+class GenerationMoved(Exception):
+    """Chunks were prepared for a generation that is not, or no longer, what is searched or built.
+
+    Whoever prepared them removes the points and prepares them anew.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
     """What a version says: the text that chunk offsets count in."""
@@ -42,6 +50,21 @@ class ExtractedText:
     content: str
     content_hash: bytes
     language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A version's chunks as they were prepared for one generation, whose points are written."""
+
+    generation: StoredGeneration
+    chunks: Sequence[PreparedChunk]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside(Placement):
+    """The same for the generation that a reindex is building."""
+
+    generation: BuildingGeneration
 
 
 async def serve_version(  # noqa: PLR0917 - one call site, in reading order
@@ -52,13 +75,15 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     source_hash: bytes,
     text: ExtractedText,
     chunks: Sequence[PreparedChunk],
+    beside: Beside | None = None,
 ) -> VersionId | None:
     """Store text and chunks, let the version answer, and queue what follows; returns the one before.
 
     The document fields that the version brought take effect. The chunks of the version before lose
     their statistics now, their points and rows by a job. Points whose class is no longer right are
-    moved by a job. A version that answers already is left as it is. `chunks` must not be empty. Raises
-    VersionOutdated. Call it last before audit and `Jobs.complete`.
+    moved by a job. A version that answers already is left as it is. `chunks` must not be empty; `beside`
+    is what goes to the generation that a reindex is building. Raises VersionOutdated, GenerationMoved. Call
+    it last before audit and `Jobs.complete`.
     """
     rows = DocumentRows(session, base.tenant, base.id)
     document = await rows.lock(stored.document)
@@ -66,6 +91,7 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
         raise VersionOutdated
     if document.serving_version_id == stored.version:
         return None
+    await _check_generations(session, base, beside)
     versions = VersionRows(session, base.tenant, stored.document)
     version = await _check_current(versions, base, stored, source_hash)
     answering = document.serving_version_id
@@ -73,8 +99,8 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     await rows.update(stored.document, {"serving_version_id": stored.version, **version.intended})
     if version.intended:
         await session.refresh(document)
-    classes = await _classes(session, base, document, chunks)
-    await ChunkRows(session, base.tenant).insert(_chunk_rows(base, stored, chunks, classes))
+    placements = [Placement(base.generation, chunks), *([beside] if beside else [])]
+    added = [await add_chunks(session, base, document, stored.version, each) for each in placements]
     await versions.update(
         stored.version,
         {
@@ -86,11 +112,13 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
         },
     )
     lost = await uncounted(session, base.tenant, base.id, stored.document, before) if before else {}
-    await apply_tallies(session, base.tenant, _with_new(lost, base.generation.id, chunks, classes))
+    await apply_tallies(session, base.tenant, _with_new(lost, placements, added))
     await reweigh_if_drifted(session, jobs, base.id, base.generation, stored.document)
+    if beside is not None:
+        await reweigh_if_stale(session, jobs, base.id, beside.generation, stored.document)
     if before is not None:
         await queue(session, jobs, RETIRE_VERSION, base, stored.document, version=before)
-    if any(chunk.class_number != number for chunk, (_, number) in zip(chunks, classes, strict=True)):
+    if any(each.is_moved for each in added):
         await queue(session, jobs, MOVE_RIGHTS, base, stored.document)
     return before
 
@@ -109,13 +137,50 @@ async def queue(
     await jobs.create(session, base.tenant, JobId(uuid4()), name, parameters)
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What adding chunks to a generation adds to its statistics; whether a point carries another class."""
+
+    tally: Tally
+    is_moved: bool
+
+
+async def add_chunks(
+    session: AsyncSession,
+    base: BaseHandle,
+    document: KnowledgeDocument,
+    version: VersionId,
+    placement: Placement,
+) -> Added:
+    """Store chunks with the classes that their rights have now. The caller holds the document."""
+    classes = await _classes(session, base, document, placement.chunks)
+    rows = _chunk_rows(base, document, version, placement, classes)
+    await ChunkRows(session, base.tenant).insert(rows)
+    tally, is_moved = Tally(), False
+    for chunk, (rights, number) in zip(placement.chunks, classes, strict=True):
+        is_moved |= chunk.class_number != number
+        if rights.is_counted:
+            tally.add(chunk.language, number, chunk.terms)
+    return Added(tally, is_moved)
+
+
+async def _check_generations(session: AsyncSession, base: BaseHandle, beside: Beside | None) -> None:
+    """Hold what is searched and what is built. Raises GenerationMoved where that is built no more."""
+    rows = BaseRows(session, base.tenant)
+    await rows.hold_still(base.id)
+    if beside is not None and not await rows.is_building(beside.generation.id):
+        raise GenerationMoved
+
+
 async def _check_current(
     rows: VersionRows, base: BaseHandle, stored: StoredVersion, source_hash: bytes
 ) -> IncomingVersion:
     # A statement of its own, after the lock: what the wait for it made visible must be seen.
     version = await rows.incoming(stored.version)
-    if version is None or version.generation != base.generation.id:
+    if version is None:
         raise VersionOutdated
+    if version.generation != base.generation.id:
+        raise GenerationMoved
     if version.source_hash != source_hash or version.status not in {"pending", "processing"}:
         raise VersionOutdated
     if version.serving_number is not None and version.serving_number > stored.number:
@@ -131,34 +196,29 @@ async def _classes(
     return [(rights, numbers[rights]) for rights in wanted]
 
 
-def _with_new(
-    lost: Tallies,
-    generation: GenerationId,
-    chunks: Sequence[PreparedChunk],
-    classes: Sequence[tuple[ClassRights, int]],
-) -> Tallies:
+def _with_new(lost: Tallies, placements: Sequence[Placement], added: Sequence[Added]) -> Tallies:
     tallies = defaultdict(Tally, lost)
-    for chunk, (rights, number) in zip(chunks, classes, strict=True):
-        if rights.is_counted:
-            tallies[generation].add(chunk.language, number, chunk.terms)
+    for placement, each in zip(placements, added, strict=True):
+        tallies[placement.generation.id].include(each.tally)
     return tallies
 
 
 def _chunk_rows(
     base: BaseHandle,
-    stored: StoredVersion,
-    chunks: Sequence[PreparedChunk],
+    document: KnowledgeDocument,
+    version: VersionId,
+    placement: Placement,
     classes: Sequence[tuple[ClassRights, int]],
 ) -> list[dict[str, Any]]:
-    generation, dimensions = base.generation.id, base.generation.space.dimensions
+    generation, dimensions = placement.generation.id, placement.generation.space.dimensions
     return [
         {
             "id": point_id(chunk.chunk, generation),
             "chunk_id": chunk.chunk,
             "base_id": base.id,
             "generation": generation,
-            "document_id": stored.document,
-            "version_id": stored.version,
+            "document_id": document.id,
+            "version_id": version,
             "ordinal": chunk.ordinal,
             "start_offset": chunk.start,
             "end_offset": chunk.end,
@@ -171,5 +231,5 @@ def _chunk_rows(
             "dimensions": dimensions,
             "embedding": np.asarray(chunk.embedding, dtype="<f4").tobytes(),
         }
-        for chunk, (_, number) in zip(chunks, classes, strict=True)
+        for chunk, (_, number) in zip(placement.chunks, classes, strict=True)
     ]

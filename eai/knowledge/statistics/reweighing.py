@@ -60,7 +60,7 @@ class Reweighing:
         average, now = None, generation.average_length
         while average != now:
             average = now
-            await self._vectors.set_sparse(space, await asyncio.to_thread(_weights, batch, average))
+            await self._vectors.set_sparse(space, await asyncio.to_thread(weights, batch, average))
             async with self._database.transaction(run.tenant) as session:
                 row = await session.get(Generation, (run.tenant, GenerationId(generation.id)))
                 now = average if row is None else row.average_length
@@ -82,7 +82,8 @@ class _Place:
         return {"average": self.average, "after": str(self.after)}
 
 
-def _weights(batch: Sequence[ChunkText], average: float) -> Mapping[PointId, SparseVector]:
+def weights(batch: Sequence[ChunkText], average: float) -> Mapping[PointId, SparseVector]:
+    """The sparse vectors of these chunks, made with this average."""
     return {
         chunk.point: document_weights(analyse_document(chunk.content, Language(chunk.language)), average)
         for chunk in batch

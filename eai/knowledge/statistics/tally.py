@@ -30,6 +30,16 @@ class Tally:
         self.chunks[class_number, language] += 1
         self.tokens[class_number, language] += sum(terms.values())
 
+    def include(self, other: "Tally") -> None:
+        """Add another tally's sums to these."""
+        for class_number, counts in other.terms.items():
+            mine = self.terms[class_number]
+            for term, count in counts.items():
+                mine[term] += count
+        for sums, more in ((self.chunks, other.chunks), (self.tokens, other.tokens)):
+            for key, count in more.items():
+                sums[key] += count
+
     def remove(self, language: str, class_number: int, terms: Mapping[str, int]) -> None:
         """Count a chunk out; after it was counted in, nothing is left of it."""
         self.terms[class_number].subtract(terms.keys())

@@ -28,7 +28,6 @@ IGNORED = frozenset({
     "EAI_RAG_RERANK_MODEL",
     "EAI_REDIS_URL",
     "EAI_REDIS_URL_FILE",
-    "EAI_WORKER_EMBEDDINGS_REINDEX_INTERVAL_SECONDS",
 })  # fmt: skip
 """Names that are not ours to read, and no mistakes either."""
 

@@ -200,6 +200,23 @@ class WorkerSettings(Group):
     )
 
 
+class ReindexSettings(Group):
+    """What becomes of generations that are searched no more, and how often is looked for them."""
+
+    interval_s: Annotated[float, Env("EAI_WORKER_EMBEDDINGS_REINDEX_INTERVAL_SECONDS")] = Field(
+        default=300.0,
+        gt=0,
+        le=86_400,
+        description="Seconds between two looks for generations to drop and for reindexes that nobody heard "
+        "of. A requested reindex begins at once.",
+    )
+    grace_s: Annotated[float, Env("EAI_REINDEX_GRACE_SECONDS")] = Field(
+        default=86_400.0,
+        ge=0,
+        description="Seconds for which a reindex can be rolled back; then the former generation is dropped.",
+    )
+
+
 class Settings(BaseSettings):
     """Everything an operator can choose. Built by `load_settings`; tests may build it directly."""
 
@@ -221,6 +238,7 @@ class Settings(BaseSettings):
     egress: EgressSettings = EgressSettings()
     http: HttpSettings = HttpSettings()
     worker: WorkerSettings = WorkerSettings()
+    reindex: ReindexSettings = ReindexSettings()
 
     @property
     def is_production(self) -> bool:

@@ -20,6 +20,7 @@ KINDS = {
     "chunk": "chunk",
     "receipt": "receipt",
     "job": "job",
+    "reindex_job": "reindex_job",
     "group": "group",
     "groups": "group",
     "key": "key",

@@ -72,6 +72,11 @@ VALID: dict[str, Callable[[Things], Valid]] = {
             "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
         }
     ),
+    "reindex_knowledge_base": lambda _: Valid({"embedding_model": "local-hash-256"}),
+    "list_reindex_jobs": lambda _: Valid(),
+    "get_reindex_job": lambda _: Valid(),
+    "cancel_reindex_job": lambda _: Valid(),
+    "roll_back_reindex_job": lambda _: Valid(),
     "query_knowledge_base": lambda _: Valid({"query": "parcel"}),
     "get_job": lambda _: Valid(),
     "follow_job": lambda _: Valid(),

@@ -55,7 +55,8 @@ async def test_another_principals_key_does_not_exist(
 NEEDS_MORE = {
     "update_knowledge_base", "delete_knowledge_base", "get_knowledge_base_acl", "set_knowledge_base_acl",
     "explain_knowledge_base_access", "create_document", "update_document", "delete_document",
-    "set_document_acl",
+    "set_document_acl", "reindex_knowledge_base", "list_reindex_jobs", "get_reindex_job",
+    "cancel_reindex_job", "roll_back_reindex_job",
 }  # fmt: skip
 
 

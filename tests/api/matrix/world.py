@@ -35,6 +35,8 @@ class Things:
     """The job that tried to read it."""
     chunk: str
     receipt: str
+    reindex_job: str
+    """A reindex of the base that is over, and can be taken back."""
     principal: str
     reference: str
     group: str
@@ -114,6 +116,7 @@ async def things_of(company: Company) -> Things:
     shown_things = Things(
         base=base,
         alias=alias,
+        reindex_job=await _reindexed(company, base),
         principal=reader.id,
         reference=reader.reference,
         group=group.removeprefix("group:"),
@@ -152,6 +155,23 @@ async def _failed(company: Company, base: str, level: str) -> tuple[str, str]:
         if document["status"] == "failed":
             return document["id"], document["job_id"]
         await asyncio.sleep(0.05)
+
+
+async def _reindexed(company: Company, base: str) -> str:
+    """The id of a reindex that has changed nothing that can be seen."""
+    made = await company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+    await reindexes_end(company, base)
+    return str(made["job_id"])
+
+
+async def reindexes_end(company: Company, base: str) -> None:
+    """Return when no reindex of the base is under way."""
+    async with asyncio.timeout(30):
+        while True:
+            jobs = await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs", limit=200)
+            if {job["status"] for job in jobs["data"]} <= {"completed", "failed", "cancelled"}:
+                return
+            await asyncio.sleep(0.02)
 
 
 async def _policy(company: Company) -> str:

@@ -4,7 +4,9 @@
 is SIGKILLed after it has written the points of a text that holds `FATAL`; with STOP it freezes there. It
 is forked, so that the imports are paid once, and tells its process id and its address. Settings come from
 the environment, as in production. Points: `embed`, the methods of the vector store, `commit` (of what is
-served), `committed`, and `-` for none. A text that holds `SLOW` takes a second to embed.
+served), `committed`, and `-` for none; `count@3` is the third call from the fatal text on, and `commit@3`
+what is committed after it. `*` is met from the beginning: it ends work that reads no text. A text that holds
+`SLOW` takes a second to embed.
 """
 
 import asyncio
@@ -12,6 +14,7 @@ import os
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -32,6 +35,7 @@ from eai.knowledge.ports import Vectors
 from eai.platform.logging import configure_logging
 from eai.platform.settings import load_settings, process_environ
 from eai.platform.worker import Worker
+from eai.reindex import building
 from tests.integration.faults.outages import HASTE
 
 SLOW = "SLOW"
@@ -43,21 +47,27 @@ class Fate:
     def __init__(self, point: str, how: str, fatal: str) -> None:
         self._point, self._fatal = point, fatal
         self._signal = signal.SIGKILL if how == "KILL" else signal.SIGSTOP
-        self._is_met = False
-        self._has_passed: set[str] = set()
+        self._is_met = fatal == "*"
+        self._times: Counter[str] = Counter()
 
     def reads(self, texts: Sequence[str]) -> None:
-        self._is_met |= any(self._fatal in text for text in texts)
+        if not self._is_met and any(self._fatal in text for text in texts):
+            self._is_met = True
+            self._times.clear()
 
     def reaches(self, point: str) -> None:
-        self._has_passed.add(point)
-        if self._is_met and point == self._point:
-            self._is_met = False
-            os.kill(os.getpid(), self._signal)
+        self._times[point] += 1
+        self._ends(point, self._times[point])
 
     def commits(self, point: str) -> None:
-        if "count" in self._has_passed:
-            self.reaches(point)
+        if counted := self._times["count"]:
+            self._ends(point, counted)
+
+    def _ends(self, point: str, times: int) -> None:
+        wanted, _, after = self._point.partition("@")
+        if self._is_met and point == wanted and times >= int(after or 1):
+            self._is_met = False
+            os.kill(os.getpid(), self._signal)
 
 
 class FatalEmbedder(HashEmbedder):
@@ -112,6 +122,8 @@ def _tell(address: str) -> None:
 
 def main() -> None:
     configure_logging(show_messages=True)
+    # So that a reindex of three documents has a middle.
+    building.DOCUMENTS_PER_BATCH = 1
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are nobody's
     for line in sys.stdin:
         kind, *fate = line.split()

@@ -8,10 +8,8 @@ import pytest
 
 from eai.cli.doctor import Finding, _agreement, examine
 from eai.integrations.home import HomeFolder
-from tests.fakes.recorder import Answer, recording
-
-
 from eai.integrity.models import IntegrityReport
+from tests.fakes.recorder import Answer, recording
 
 MASTER_KEY = "bWFzdGVyIGtleSBvZiB0aGlydHktdHdvIGJ5dGVzISE="
 NOTHING_LISTENS = "postgresql://eai_app:pw@127.0.0.1:1/eai"

@@ -148,7 +148,7 @@ def test_a_name_that_is_far_from_all_that_are_read_is_told_no_other() -> None:
     [
         "EAI_API_KEY", "EAI_BASE_URL", "EAI_EVAL_DATA", "EAI_TEST_QDRANT_URL", "EAI_REQUIRE_TOOLCHAINS",
         "EAI_LITELLM_URL", "EAI_REDIS_URL", "EAI_MEMORY_EMBEDDING_MODEL",
-        "EAI_WORKER_EMBEDDINGS_REINDEX_INTERVAL_SECONDS", "OTEL_EXPORTER_OTLP_ENDPOINT", "PATH",
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "PATH",
     ],
 )  # fmt: skip
 def test_names_for_others_and_for_later_are_no_mistakes(name: str) -> None:

@@ -100,5 +100,5 @@ def row(number: int, *, document: int | None = None, **changes: Any) -> PassageR
 
 
 def snapshot(rows: Sequence[PassageRow], **changes: Any) -> Snapshot:
-    base = {"is_live": True, "classification": 1}
+    base = {"is_live": True, "classification": 1, "generation": str(UUID(int=5))}
     return Snapshot(SUBJECT_ROW, base, [READ], {each.point: each for each in rows})._replace(**changes)

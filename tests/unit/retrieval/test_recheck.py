@@ -98,6 +98,10 @@ class TestTorn:
         rows = [row(1, is_serving=False, is_kept=False), row(2)]
         assert not readable_passages(ranked(question(), 2), snapshot(rows)).is_torn
 
+    def test_another_generation_is_searched_by_now(self) -> None:
+        moved = {"is_live": True, "classification": 1, "generation": "00000000-0000-0000-0000-000000000006"}
+        assert readable_passages(ranked(question(), 1), snapshot([row(1)], base=moved)).is_torn
+
     def test_a_hit_that_belongs_to_nothing_counts_for_a_short_answer_only(self) -> None:
         rows = [row(n) for n in range(2, 8)]
         assert readable_passages(ranked(question(top_k=7), 7), snapshot(rows)).is_torn

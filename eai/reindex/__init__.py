@@ -1,0 +1,1 @@
+"""Moves a knowledge base to another model, other dimensions or another chunking, while it answers."""

@@ -1,0 +1,358 @@
+"""Fills the next generation: some documents at a time, from what is stored of them.
+
+A document goes over whole, in one call of the model and one transaction, so that a generation has either
+nothing of a version or all of it. What is missing is found in the rows each time: an attempt that goes on
+after another needs no other mark.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.classification import Classification, highest, level_at
+from eai.access.rights_class import generation_key, rights_key
+from eai.audit.service import Audit
+from eai.gateway.calls import EmbeddingCall, Operation
+from eai.gateway.ports import EmbeddingRole
+from eai.gateway.service import Gateway
+from eai.ingestion.splitting import split
+from eai.kernel.errors import Unavailable
+from eai.kernel.ids import DocumentId, VersionId, chunk_id, point_id
+from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration
+from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.chunks.alignment import apply_tallies, class_of
+from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
+from eai.knowledge.chunks.spans import Strictest
+from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
+from eai.knowledge.documents.serving import MOVE_RIGHTS, Placement, add_chunks, queue
+from eai.knowledge.lexical import Language, analyse_document, document_weights
+from eai.knowledge.models import KnowledgeDocument
+from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
+from eai.knowledge.statistics.drift import reweigh_if_stale
+from eai.knowledge.statistics.tally import Tally
+from eai.platform.database import Database
+from eai.platform.finishing import finished
+from eai.platform.jobs import JobRun, Jobs
+from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
+from eai.reindex.task import BaseGone, Present, Task, present
+
+POINTS_PER_WRITE = 64
+DOCUMENTS_PER_BATCH = 64
+
+
+Cut = tuple[int, int, str]
+"""Start, end and text of a passage."""
+
+_NO_VECTOR = np.empty(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A version as it is stored: its passages, or its text where that is cut anew."""
+
+    document: KnowledgeDocument
+    version: VersionId
+    spans: Sequence[SpanRights]
+    language: Language
+    passages: Sequence[Cut] | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A version on its way to the next generation, with the classes that its parts had when it was read."""
+
+    document: DocumentId
+    version: VersionId
+    level: Classification
+    chunks: Sequence[PreparedChunk]
+    classes: Sequence[ClassRights]
+
+
+class Building:
+    """Brings what is missing, until a look from the first document to the last finds nothing."""
+
+    def __init__(
+        self, database: Database, gateway: Gateway, vectors: Vectors, jobs: Jobs, audit: Audit
+    ) -> None:
+        self._database = database
+        self._gateway = gateway
+        self._vectors = vectors
+        self._jobs = jobs
+        self._audit = audit
+
+    async def clear(self, run: JobRun, task: Task) -> None:
+        """Remove what an attempt that died has written of versions that are not served any more."""
+        begun = [(DocumentId(UUID(d)), VersionId(UUID(v))) for d, v in run.progress.get("writing", ())]
+        async with self._database.transaction(run.tenant) as session:
+            rows = CoverageRows(session, run.tenant, task.base)
+            served = await rows.hold_documents([document for document, _ in begun])
+        for document, version in begun:
+            if document not in served or served[document].serving_version_id != version:
+                await self._vectors.delete(task.target.space, task.target.selector(document, version))
+
+    async def catch_up(self, run: JobRun, task: Task) -> None:
+        """Return when nothing is missing. Raises BaseGone, Fenced, and what refuses a call of the model."""
+        await self._vectors.ensure_space(task.target.space)
+        place, found = None, False
+        while True:
+            batch = await self._next(run, task, place)
+            if not batch and not found:
+                return
+            place, found = (batch[-1].place, True) if batch else (None, False)
+            if batch:
+                await self._bring(run, task, batch)
+
+    async def _next(self, run: JobRun, task: Task, after: Place | None) -> Sequence[Missing]:
+        """The next documents, as many as make about one batch of passages, or one that is larger."""
+        async with self._database.transaction(run.tenant) as session:
+            await present(session, run, task.base)
+            missing = await CoverageRows(session, run.tenant, task.base).missing(
+                task.target.id, after, DOCUMENTS_PER_BATCH
+            )
+            batch = _cut(missing, self._gateway.batch_size * task.target.chunk_size)
+            # Until they have rows, this alone tells where points may be.
+            writing = [[str(each.document), str(each.version)] for each in batch]
+            await self._jobs.confirm(session, run, {"writing": writing})
+        return batch
+
+    async def _bring(self, run: JobRun, task: Task, batch: Sequence[Missing]) -> None:
+        async with self._database.transaction(run.tenant) as session:
+            now = await present(session, run, task.base)
+            sources = await _sources(session, task, now.base, batch)
+        drafts = await asyncio.to_thread(_drafts, sources, now)
+        async with self._database.transaction(run.tenant) as session:
+            drafts = await _numbered(session, now.base, drafts)
+        drafts = await self._embedded(run, task, now, drafts)
+        try:
+            await self._write(now.target, drafts)
+            await self._remove(task, await self._store(run, task, now.target, drafts))
+        except BaseException:
+            # However it ends, the job may be another's by now: then nobody else knows of these points.
+            with suppress(Unavailable):
+                await finished(self._remove_what_is_in_vain(run, task, drafts))
+            raise
+
+    async def _remove_what_is_in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
+        await self._remove(task, await self._in_vain(run, task, drafts))
+
+    async def _remove(self, task: Task, drafts: Sequence[Draft]) -> None:
+        for draft in drafts:
+            await self._vectors.delete(task.target.space, task.target.selector(draft.document, draft.version))
+
+    async def _embedded(
+        self, run: JobRun, task: Task, now: Present, drafts: Sequence[Draft]
+    ) -> Sequence[Draft]:
+        """The drafts with their vectors: one call for all of a level."""
+        by_level: dict[Classification, list[Draft]] = defaultdict(list)
+        for draft in drafts:
+            by_level[draft.level].append(draft)
+        done: list[Draft] = []
+        for level, alike in by_level.items():
+            call = EmbeddingCall(
+                caller=task.caller,
+                model=now.target.embedding_model,
+                inputs=[chunk.content for draft in alike for chunk in draft.chunks],
+                role=EmbeddingRole.DOCUMENT,
+                dimensions=now.target.space.dimensions,
+                operation=Operation.REINDEX,
+                level=level,
+                base=task.base,
+                labels=task.labels,
+                before_batch=partial(self._check, run, task),
+            )
+            answer = await self._gateway.embed(call)
+            # Before anything is done with the vectors: what follows may fail, and the model was asked.
+            await self._audit.flush(answer.evidence)
+            vectors = iter(answer.vectors)
+            for draft in alike:
+                chunks = [replace(chunk, embedding=next(vectors)) for chunk in draft.chunks]
+                done.append(replace(draft, chunks=chunks))
+        return done
+
+    async def _check(self, run: JobRun, task: Task) -> None:
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            await present(session, run, task.base)
+
+    async def _write(self, target: BuildingGeneration, drafts: Sequence[Draft]) -> None:
+        """Write the points, and count them there. Raises VectorStoreUnavailable, also when some are not."""
+        points = [point for draft in drafts for point in _points(target, draft)]
+        for start in range(0, len(points), POINTS_PER_WRITE):
+            written = points[start : start + POINTS_PER_WRITE]
+            await self._vectors.upsert(target.space, written)
+            ids = Selector(generation_key(target.tenant, target.id), ids=tuple(p.id for p in written))
+            if await self._vectors.count(target.space, ids) < len(written):
+                raise VectorStoreUnavailable
+
+    async def _store(
+        self, run: JobRun, task: Task, used: BuildingGeneration, drafts: Sequence[Draft]
+    ) -> Sequence[Draft]:
+        """Let the generation have them, with the rights of now; tells those that are not served any more."""
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            coverage = CoverageRows(session, run.tenant, task.base)
+            served = await coverage.hold_documents([draft.document for draft in drafts])
+            wanted = [draft for draft in drafts if _is_served(draft, served)]
+            now = await self._held(session, run, task)
+            spans = await coverage.span_rights([draft.version for draft in wanted])
+            tally = Tally()
+            for draft in wanted:
+                strictest = Strictest(spans[draft.version].spans)
+                chunks = [_with_rights(chunk, strictest) for chunk in draft.chunks]
+                placement = Placement(used, chunks)
+                added = await add_chunks(session, now.base, served[draft.document], draft.version, placement)
+                tally.include(added.tally)
+                if added.is_moved:
+                    await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
+            await apply_tallies(session, run.tenant, {used.id: tally})
+            for draft in wanted:
+                await reweigh_if_stale(session, self._jobs, task.base, used, draft.document)
+            await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
+            stored = {draft.version for draft in wanted}
+            unwanted = [draft for draft in drafts if draft.version not in stored]
+            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted]})
+        return unwanted
+
+    async def _in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        """Of what was written when this attempt had lost its job already, what nobody will need."""
+        async with self._database.transaction(run.tenant) as session:
+            base = await BaseRows(session, run.tenant).find(str(task.base))
+            generation = await GenerationRows(session, run.tenant).find(task.target.id)
+            if base is None or generation is None or generation.state == "dropping":
+                return drafts
+            coverage = CoverageRows(session, run.tenant, task.base)
+            served = await coverage.find_documents([draft.document for draft in drafts])
+            stored = await coverage.stored_versions(task.target.id, [draft.version for draft in drafts])
+        # Whoever builds it now may not have come to store them yet.
+        is_open = generation.state == "building"
+        return [d for d in drafts if not _is_served(d, served) or not (is_open or d.version in stored)]
+
+    async def _held(self, session: AsyncSession, run: JobRun, task: Task) -> Present:
+        """What there is, held so until the transaction ends. Raises BaseGone."""
+        rows = BaseRows(session, run.tenant)
+        await rows.hold_still(task.base)
+        if not await rows.is_building(task.target.id):
+            raise BaseGone
+        return await present(session, run, task.base)
+
+
+def _is_served(draft: Draft, served: Mapping[UUID, KnowledgeDocument]) -> bool:
+    return draft.document in served and served[draft.document].serving_version_id == draft.version
+
+
+def _name(draft: Draft) -> list[str]:
+    return [str(draft.document), str(draft.version)]
+
+
+def _cut(missing: Sequence[Missing], length: int) -> Sequence[Missing]:
+    """The first of them, as many as have no more text than that; one at least."""
+    total = 0
+    batch: list[Missing] = []
+    for each in missing:
+        total += each.length
+        if batch and total > length:
+            break
+        batch.append(each)
+    return batch
+
+
+async def _sources(
+    session: AsyncSession, task: Task, base: BaseHandle, batch: Sequence[Missing]
+) -> Sequence[Source]:
+    coverage = CoverageRows(session, base.tenant, base.id)
+    documents = await coverage.find_documents([each.document for each in batch])
+    spans = await coverage.span_rights([each.version for each in batch])
+    texts = await coverage.texts(batch) if task.recuts else {}
+    passages = {} if task.recuts else await coverage.stored_chunks(task.source, batch)
+    return [
+        Source(
+            document=documents[each.document],
+            version=each.version,
+            spans=spans[each.version].spans,
+            language=spans[each.version].language,
+            passages=None if task.recuts else passages[each.version],
+            text=texts.get(each.version, ""),
+        )
+        for each in batch
+        # One that was replaced between the two statements is found missing again.
+        if each.document in documents and (each.version in texts or each.version in passages)
+    ]
+
+
+def _drafts(sources: Sequence[Source], now: Present) -> Sequence[Draft]:
+    return [_draft(source, now) for source in sources]
+
+
+def _draft(source: Source, now: Present) -> Draft:
+    strictest = Strictest(source.spans)
+    document, cuts = DocumentId(source.document.id), source.passages
+    if cuts is None:
+        spans = split(source.text, size=now.target.chunk_size, overlap=now.target.chunk_overlap)
+        cuts = [(start, end, source.text[start:end]) for start, end in spans]
+    chunks, classes, levels = [], [], []
+    own_level = level_at(source.document.classification)
+    for ordinal, (start, end, text) in enumerate(cuts):
+        own = strictest.between(start, end)
+        levels.append(now.base.level_of(own_level, own.classification))
+        classes.append(class_of(source.document, own))
+        chunks.append(
+            PreparedChunk(
+                chunk=chunk_id(document, source.version, start, end),
+                ordinal=ordinal,
+                start=start,
+                end=end,
+                content=text,
+                readers=own.readers,
+                classification=own.classification,
+                class_number=0,
+                language=source.language,
+                terms=analyse_document(text, source.language),
+                embedding=_NO_VECTOR,
+            )
+        )
+    return Draft(document, source.version, highest(*levels), chunks, classes)
+
+
+async def _numbered(session: AsyncSession, base: BaseHandle, drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """The drafts with the numbers of their chunks' classes."""
+    wanted = {rights for draft in drafts for rights in draft.classes}
+    numbers = await class_numbers(session, base.tenant, base.id, wanted)
+    return [
+        replace(
+            draft,
+            chunks=[
+                replace(chunk, class_number=numbers[rights])
+                for chunk, rights in zip(draft.chunks, draft.classes, strict=True)
+            ],
+        )
+        for draft in drafts
+    ]
+
+
+def _with_rights(chunk: PreparedChunk, strictest: Strictest) -> PreparedChunk:
+    own = strictest.between(chunk.start, chunk.end)
+    return replace(chunk, readers=own.readers, classification=own.classification)
+
+
+def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:
+    generation = generation_key(target.tenant, target.id)
+    return [
+        Point(
+            id=point_id(chunk.chunk, target.id),
+            dense=chunk.embedding,
+            sparse=document_weights(chunk.terms, target.average_length),
+            rights_key=rights_key(target.tenant, target.id, chunk.class_number),
+            generation_key=generation,
+            document=draft.document,
+            version=draft.version,
+        )
+        for chunk in draft.chunks
+    ]

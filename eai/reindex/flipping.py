@@ -1,0 +1,147 @@
+"""Lets the next generation answer: looked at whole, then searched from one commit on."""
+
+import asyncio
+from collections.abc import Sequence
+
+from sqlalchemy import func
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.audit.actions import AuditAction
+from eai.audit.entries import Resource
+from eai.audit.service import Audit
+from eai.gateway.calls import Operation
+from eai.gateway.service import Gateway
+from eai.kernel.ids import PointId
+from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.chunks.repository import ChunkRows, ChunkText
+from eai.knowledge.models import KnowledgeBase
+from eai.knowledge.ports import Vectors
+from eai.knowledge.statistics.drift import has_drifted
+from eai.knowledge.statistics.repository import StatisticRows
+from eai.knowledge.statistics.reweighing import CHUNKS_PER_BATCH, weights
+from eai.platform.database import Database
+from eai.platform.jobs import JobRun, Jobs
+from eai.reindex.errors import ReindexIncomplete
+from eai.reindex.repository import CoverageRows, GenerationRows, ReindexRows
+from eai.reindex.task import BaseGone, Task, present
+
+LOOKS = 5
+PAUSE_S = 0.2
+
+
+class Flipping:
+    """The end of a reindex."""
+
+    def __init__(
+        self, database: Database, gateway: Gateway, vectors: Vectors, jobs: Jobs, audit: Audit
+    ) -> None:
+        self._database = database
+        self._gateway = gateway
+        self._vectors = vectors
+        self._jobs = jobs
+        self._audit = audit
+
+    async def flip(self, run: JobRun, task: Task) -> bool:
+        """Have the next generation searched; false when a document has come that it does not have.
+
+        Raises ReindexIncomplete, BaseGone, Fenced, VectorStoreUnavailable, and what the gateway has against
+        questions to the new model.
+        """
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            await ReindexRows(session, run.tenant).change(run.job, status="verifying")
+            now = await present(session, run, task.base)
+        model, level = now.target.embedding_model, now.base.classification
+        await self._gateway.check(task.caller, model, Operation.REINDEX, level)
+        await self._settle_average(run, task)
+        for _ in range(LOOKS):
+            async with self._database.transaction(run.tenant) as session:
+                is_complete, has_all_points = await self._look_and_flip(session, run, task)
+            if not is_complete or has_all_points:
+                return is_complete
+            # A deletion takes points before rows; a moment later the numbers agree.
+            await asyncio.sleep(PAUSE_S)
+        raise ReindexIncomplete
+
+    async def _look_and_flip(self, session: AsyncSession, run: JobRun, task: Task) -> tuple[bool, bool]:
+        """Whether every served document is there, and every point; only then it is flipped."""
+        await self._jobs.confirm(session, run)
+        base = await GenerationRows(session, run.tenant).hold_base(task.base)
+        if base is None:
+            raise BaseGone
+        coverage = CoverageRows(session, run.tenant, task.base)
+        if await coverage.missing(task.target.id):
+            return False, False
+        chunks = await coverage.chunks(task.target.id)
+        if await self._vectors.count(task.target.space, task.target.selector()) < chunks:
+            return True, False
+        await self._flip(session, run, task, base)
+        return True, True
+
+    async def _flip(self, session: AsyncSession, run: JobRun, task: Task, base: KnowledgeBase) -> None:
+        target = task.target
+        generations = GenerationRows(session, run.tenant)
+        await generations.change(base.vector_generation, state="retired", retired_at=func.now())
+        await generations.change(target.id, state="serving", retired_at=None)
+        await BaseRows(session, run.tenant).update(
+            task.base,
+            {
+                "vector_generation": target.id,
+                "vector_collection": target.space.name,
+                "embedding_model": target.embedding_model,
+                "dimensions": target.space.dimensions,
+                "chunk_size": target.chunk_size,
+                "chunk_overlap": target.chunk_overlap,
+            },
+        )
+        documents = await CoverageRows(session, run.tenant, task.base).documents()
+        await ReindexRows(session, run.tenant).change(
+            run.job,
+            status="completed",
+            documents_total=documents,
+            documents_done=documents,
+            completed_at=func.now(),
+        )
+        await self._jobs.complete(session, run)
+        await self._audit.record(
+            session,
+            task.caller.actor,
+            AuditAction.KNOWLEDGE_BASE_REINDEX_COMPLETE,
+            tenant=run.tenant,
+            resource=Resource("knowledge_base", str(task.base)),
+            facts={
+                "job": str(run.job),
+                "from_generation": str(base.vector_generation),
+                "generation": str(target.id),
+                "embedding_model": target.embedding_model,
+                "dimensions": target.space.dimensions,
+                "documents": documents,
+            },
+        )
+
+    async def _settle_average(self, run: JobRun, task: Task) -> None:
+        """Weigh the generation with the average that it turned out to have, if that is another."""
+        async with self._database.transaction(run.tenant) as session:
+            progress = await self._jobs.confirm(session, run)
+            rows = StatisticRows(session, run.tenant, task.target.id)
+            averages = await rows.averages()
+            average = averages.fixed
+            if averages.measured is not None and has_drifted(average, averages.measured):
+                average = averages.measured
+                # Whoever writes with the former from here on has its document weighed again.
+                await rows.set_average_length(average)
+                await self._jobs.confirm(session, run, {"is_weighing": True})
+            elif not progress.get("is_weighing"):
+                return
+        after: PointId | None = None
+        while batch := await self._next(run, task, after):
+            sparse = await asyncio.to_thread(weights, batch, average)
+            await self._vectors.set_sparse(task.target.space, sparse)
+            after = batch[-1].point
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run, {"is_weighing": False})
+
+    async def _next(self, run: JobRun, task: Task, after: PointId | None) -> Sequence[ChunkText]:
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            return await ChunkRows(session, run.tenant).texts(task.target.id, None, after, CHUNKS_PER_BATCH)
