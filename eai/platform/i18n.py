@@ -1,7 +1,8 @@
 """The words of the product in each language, and which language a caller wants.
 
 Messages live in `messages/*.toml`, one file per slice, both languages side by side under the code they
-belong to. A file named `fields.toml` holds the words for faults of single input fields.
+belong to. A file named `fields.toml` holds the words for faults of single input fields, and `findings.toml`
+those for what is found in documents.
 """
 
 import tomllib
@@ -13,6 +14,7 @@ from string import Formatter
 from typing import Any
 
 _LONGEST_HEADER = 200
+_NO_ERRORS = ("fields.toml", "findings.toml")
 
 
 class Language(StrEnum):
@@ -94,7 +96,7 @@ def messages() -> Mapping[str, Message]:
     """Every error message by its code. Raises CatalogueError."""
     found: dict[str, Message] = {}
     for name, content in _files():
-        if name != "fields.toml":
+        if name not in _NO_ERRORS:
             _add(found, content, name)
     return found
 
@@ -102,9 +104,19 @@ def messages() -> Mapping[str, Message]:
 @cache
 def field_messages() -> Mapping[str, Message]:
     """What is said of a single input field, by the fault's code. Raises CatalogueError."""
+    return _only("fields.toml")
+
+
+@cache
+def finding_messages() -> Mapping[str, Message]:
+    """Why something in a document was found, by the reason's code. Raises CatalogueError."""
+    return _only("findings.toml")
+
+
+def _only(wanted: str) -> Mapping[str, Message]:
     found: dict[str, Message] = {}
     for name, content in _files():
-        if name == "fields.toml":
+        if name == wanted:
             _add(found, content, name)
     return found
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eai.platform.i18n import Language, Message, field_messages, messages, negotiate
+from eai.platform.i18n import Language, Message, field_messages, finding_messages, messages, negotiate
 
 
 def test_the_language_with_the_highest_weight_is_chosen() -> None:
@@ -57,10 +57,11 @@ def test_an_absent_detail_leaves_its_name_standing() -> None:
 
 
 def test_no_message_is_the_same_text_in_both_languages() -> None:
-    told = {**messages(), **field_messages()}
+    told = {**messages(), **field_messages(), **finding_messages()}
     assert [code for code, message in told.items() if message[Language.EN] == message[Language.FR]] == []
 
 
 def test_every_message_is_a_sentence() -> None:
-    texts = [text for message in messages().values() for text in message.values()]
+    told = [*messages().values(), *finding_messages().values()]
+    texts = [text for message in told for text in message.values()]
     assert [text for text in texts if not text.endswith(".") or not text[0].isupper()] == []

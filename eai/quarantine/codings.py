@@ -1,0 +1,140 @@
+"""Ways to write a text so that it does not look like one, each with what it decodes to."""
+
+import html
+import re
+from base64 import b32decode
+from binascii import Error, a2b_base64, unhexlify
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import unquote
+
+from eai.quarantine.spelled_apart import APART, GLUED, STEMS, put_together, take_apart
+
+_STANDARD = str.maketrans("-_", "+/", "= \t\r\n")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_TURNED = _LETTERS[13:] + _LETTERS[:13]
+_ROT13 = str.maketrans(_LETTERS + _LETTERS.upper(), _TURNED + _TURNED.upper())
+_GROUP, _LONG_GROUP = 4, 8
+_CONTROLS = bytes(sorted({*range(0x20), 0x7F} - {*b"\t\r\n\0"}))
+_MOST_UNREADABLE = 0.1
+_LAST_CODE = 0x10FFFF
+
+
+class Coding(Protocol):
+    """One way to encode."""
+
+    def parts(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Start, end and content of whatever may be encoded so."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Parts that a pattern finds; `decode` gives None for one that holds no text."""
+
+    pattern: re.Pattern[str]
+    decode: Callable[[str], str | None]
+    needs: str = ""
+
+    def parts(self, text: str) -> Iterator[tuple[int, int, str]]:
+        if self.needs not in text:
+            return
+        for match in self.pattern.finditer(text):
+            if decoded := self.decode(match[0]):
+                yield *match.span(), decoded
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Lines that hold the encoded beginning of a word that instructions need."""
+
+    stems: Sequence[str]
+    decode: Callable[[str], str]
+
+    def parts(self, text: str) -> Iterator[tuple[int, int, str]]:
+        lowered = text.lower()
+        if not any(stem in lowered for stem in self.stems):
+            return
+        start = 0
+        for line in text.split("\n"):
+            if any(stem in line.lower() for stem in self.stems):
+                yield start, start + len(line), self.decode(line)
+            start += len(line) + 1
+
+
+def _text(content: bytes) -> str | None:
+    """What was decoded, if anyone would take it for text."""
+    unreadable = len(content) - len(content.translate(None, _CONTROLS))
+    text = content.replace(b"\0", b"").decode("utf-8", "replace")
+    unreadable += text.count("\ufffd")
+    return text if unreadable <= _MOST_UNREADABLE * len(text) else None
+
+
+def _base64(part: str) -> str | None:
+    signs = part.translate(_STANDARD)
+    whole = signs[:-1] if len(signs) % _GROUP == 1 else signs
+    return _text(a2b_base64(whole + "=" * (-len(whole) % _GROUP)))
+
+
+def _base32(part: str) -> str | None:
+    signs = "".join(part.split()).replace("=", "")
+    try:
+        return _text(b32decode(signs + "=" * (-len(signs) % _LONG_GROUP)))
+    except Error:
+        return None
+
+
+def _hexadecimal(part: str) -> str | None:
+    digits = re.sub(r"0x|\\x|[^0-9a-fA-F]", "", part)
+    return _text(unhexlify(digits[: len(digits) & ~1]))
+
+
+def _percent(part: str) -> str | None:
+    return unquote(part.replace("+", " "))
+
+
+def _escapes(part: str) -> str | None:
+    return "".join(chr(min(int(code, 16), _LAST_CODE)) for code in re.findall("[0-9a-fA-F]{4,6}", part))
+
+
+def _decimal(part: str) -> str | None:
+    return "".join(chr(int(number)) for number in re.findall(r"\d+", part))
+
+
+def _binary(part: str) -> str | None:
+    return "".join(chr(int(number, 2)) for number in re.findall(r"[01]{7,8}", part))
+
+
+_SIGN = "[A-Za-z0-9+/_-]"
+_CODE, _NEXT = r"(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])", r"(?:,\s?|\s|;|(?!\d))"
+CODINGS: Sequence[Coding] = (
+    _Runs(
+        re.compile(rf"(?<!{_SIGN}){_SIGN}{{16,}}+={{0,2}}+(?:\r?\n[ \t]{{0,8}}{_SIGN}{{4,}}+={{0,2}}+)*+"),
+        _base64,
+    ),
+    _Runs(re.compile(r"(?<![A-Za-z0-9])(?:[A-Z2-7]{16,}+={0,6}+\s?)++"), _base32),
+    _Runs(re.compile(r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,-]{0,2}){10,}+"), _hexadecimal),
+    _Runs(
+        re.compile(r"(?<![%\w.+-])(?=[\w.+-]{0,60}%[0-9A-Fa-f]{2})(?:%[0-9A-Fa-f]{2}|[\w.+-])++", re.ASCII),
+        _percent,
+        needs="%",
+    ),
+    _Runs(
+        re.compile(r"(?:&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});?\s?){6,}+"),
+        html.unescape,
+        needs="&",
+    ),
+    _Runs(re.compile(r"(?:\\u\{?[0-9a-fA-F]{4,6}\}?[ ]?){6,}+"), _escapes, needs="\\u"),
+    _Runs(
+        re.compile(
+            rf"[1-9](?<![\d.,][1-9])(?:(?<=3)[2-9]|(?<=[4-9])\d|(?<=1)(?:[01]\d|2[0-6])){_NEXT}(?:{_CODE}{_NEXT}){{11,}}+"
+        ),
+        _decimal,
+    ),
+    _Runs(re.compile(r"[01](?<!\d\d)[01]{6,7}\s?(?:[01]{7,8}\s?){7,}+"), _binary),
+    _Lines([stem.translate(_ROT13) for stem in STEMS], lambda line: line.translate(_ROT13)),
+    _Lines([stem[::-1] for stem in STEMS], lambda line: line[::-1]),
+    _Runs(APART, put_together),
+    _Runs(GLUED, take_apart),
+)

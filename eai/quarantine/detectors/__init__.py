@@ -1,0 +1,1 @@
+"""One file for each kind of thing that does not belong in a document."""

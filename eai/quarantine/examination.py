@@ -1,0 +1,83 @@
+"""All detectors over one document, and their marks made into findings."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from eai.quarantine.catalogue import DETECTORS
+from eai.quarantine.ports import Detector, Finding, Mark, Place
+from eai.quarantine.revealing import reveal
+from eai.quarantine.specimen import Specimen
+
+MOST_FINDINGS = 1_000
+"""Nobody reads more of one document, and everybody pays for them."""
+LONGEST_EXCERPT = 200
+"""Characters of a span that are shown; what lies behind is found by its place."""
+
+
+def examine(specimen: Specimen, detectors: Sequence[Detector] = DETECTORS) -> tuple[Finding, ...]:
+    """The findings, or the gravest of too many, in the order of the text; none overlaps one of its reason."""
+    seen: Counter[str] = Counter()
+    found = []
+    gravest = sorted(
+        _united(specimen, detectors), key=lambda pair: (-pair[1].severity.rank, *_order(pair[1]))
+    )
+    for detector, mark in sorted(gravest[:MOST_FINDINGS], key=lambda pair: _order(pair[1])):
+        words = _part(specimen, mark)
+        key = f"{detector.name}\0{mark.reason}\0{mark.place}\0{words}"
+        found.append(_finding(detector, mark, words, _fingerprint(key, seen[key])))
+        seen[key] += 1
+    return tuple(found)
+
+
+def _united(specimen: Specimen, detectors: Sequence[Detector]) -> Iterator[tuple[Detector, Mark]]:
+    for detector in detectors:
+        for mark in unite(detector.marks(specimen)):
+            yield detector, mark
+
+
+def unite(marks: Iterable[Mark]) -> list[Mark]:
+    """Overlapping marks of one reason as one that covers them, as severe as the most severe of them."""
+    united: list[Mark] = []
+    for mark in sorted(marks, key=lambda mark: (mark.place, mark.reason, mark.start, mark.end)):
+        last = united[-1] if united else None
+        if last and (last.place, last.reason) == (mark.place, mark.reason) and mark.start < last.end:
+            united[-1] = _both(last, mark)
+        else:
+            united.append(mark)
+    return united
+
+
+def _both(first: Mark, second: Mark) -> Mark:
+    gravest = max(first, second, key=lambda mark: mark.severity.rank)
+    end = max(first.end, second.end)
+    meaning = first.meaning or second.meaning
+    return Mark(first.reason, gravest.severity, first.start, end, first.place, meaning)
+
+
+def _order(mark: Mark) -> tuple[str, int, int, str]:
+    return mark.place, mark.start, mark.end, mark.reason
+
+
+def _part(specimen: Specimen, mark: Mark) -> str:
+    whole = specimen.text if mark.place is Place.TEXT else specimen.source
+    return whole[mark.start : mark.end]
+
+
+def _finding(detector: Detector, mark: Mark, words: str, fingerprint: str) -> Finding:
+    return Finding(
+        detector=detector.name,
+        version=detector.version,
+        reason=mark.reason,
+        severity=mark.severity,
+        start=mark.start,
+        end=mark.end,
+        place=mark.place,
+        excerpt=reveal(words[:LONGEST_EXCERPT]).text,
+        meaning=mark.meaning and reveal(mark.meaning[:LONGEST_EXCERPT]).text,
+        fingerprint=fingerprint,
+    )
+
+
+def _fingerprint(key: str, earlier: int) -> str:
+    return hashlib.sha256(f"{key}\0{earlier}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,1 @@
+"""What of a page a reader sees, and what only lies in its source."""

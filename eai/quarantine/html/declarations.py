@@ -1,0 +1,37 @@
+"""What a style says, as far as it may hide text."""
+
+import re
+from collections.abc import Mapping
+
+Declarations = Mapping[str, str]
+"""Properties in small letters, with their values; a later one of the same name has won."""
+
+RELEVANT = frozenset(
+    "display visibility content-visibility opacity filter font-size font color".split()
+    + "background background-color position left right top bottom margin-left margin-top margin".split()
+    + "text-indent clip clip-path width height max-width max-height overflow overflow-x overflow-y".split()
+    + "transform scale -webkit-text-fill-color".split()
+)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
+_IMPORTANT = "!important"
+
+
+def plain_css(text: str) -> str:
+    """The text without comments and escapes, in small letters."""
+    uncommented = _COMMENT.sub("", text)
+    return _ESCAPE.sub(lambda match: chr(min(int(match[1], 16), 0x10FFFF)), uncommented).lower()
+
+
+def declarations(text: str) -> tuple[Declarations, Declarations]:
+    """What a block declares, and what of it is important; only properties that may hide text."""
+    usual: dict[str, str] = {}
+    important: dict[str, str] = {}
+    for declaration in text.split(";"):
+        name, _, value = declaration.partition(":")
+        name, value = name.strip(), value.strip()
+        if name in RELEVANT:
+            is_important = value.replace(" ", "").endswith(_IMPORTANT)
+            target = important if is_important else usual
+            target[name] = value.rpartition("!")[0].strip() if is_important else value
+    return usual, important

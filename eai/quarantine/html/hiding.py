@@ -1,0 +1,108 @@
+"""Whether what an element declares hides its text from a reader."""
+
+import re
+from enum import Enum, auto
+
+from eai.quarantine.html.declarations import Declarations
+
+_LENGTH = re.compile(r"(-?\d{0,6}\.?\d{0,6})(px|pt|r?em|ex|ch|vw|vh|%|cm|in)?")
+_PIXELS = {
+    "px": 1.0, "pt": 1.33, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "vw": 12.0, "vh": 8.0, "%": 10.0,
+    "cm": 38.0, "in": 96.0, "": 1.0,
+}  # fmt: skip
+_SMALLEST_FONT_PX = 2.0
+_SMALLEST_BOX_PX = 1.0
+_OFF_PAGE_PX = -400.0
+_FAR_PX = 20_000.0
+_LEAST_OPACITY = 0.05
+_NO_SCALE = re.compile(r"scale[xy3d]{0,2}\(\s*0*(?:\.0+\d*)?\s*[,)]")
+_MOVED = re.compile(r"translate[xy3d]{0,2}\(([^)]{1,80})\)")
+_CLIPPED = re.compile(
+    r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0"
+    r"|polygon\(\s*0(?:px|%)? 0(?:px|%)?\s*,\s*0(?:px|%)? 0"
+)
+_SIDES = ("left", "right", "top", "bottom", "margin-left", "margin-top", "margin")
+_ENTITY_FONT = re.compile(r"(?:^|\s)0[a-z%]{0,3}\s*/|(?:^|\s)0(?:px|pt|em|rem|%)?\s+[a-z\"']")
+
+
+class Hiding(Enum):
+    """Ways to be unseen: some wait for a click, and some only pretend to be shown."""
+
+    WAITING = auto()
+    DECEPTIVE = auto()
+
+
+def hiding_of(style: Declarations) -> Hiding | None:
+    """How an element with this style is unseen with everything in it; colours are judged elsewhere."""
+    if style.get("display") == "none" or style.get("content-visibility") == "hidden":
+        return Hiding.WAITING
+    if any(judge(style) for judge in (_is_faint, _is_off_page, _is_clipped, _has_no_box, _is_transformed)):
+        return Hiding.DECEPTIVE
+    return None
+
+
+def is_tiny(style: Declarations) -> bool | None:
+    """Whether text of this style is too small to be seen; None where nothing is said of its size."""
+    if (size := style.get("font-size")) is not None:
+        pixels = _pixels(size)
+        return None if pixels is None else pixels < _SMALLEST_FONT_PX
+    if (font := style.get("font")) is not None:
+        return _ENTITY_FONT.search(font) is not None
+    return None
+
+
+def _is_faint(style: Declarations) -> bool:
+    opacity = _number(style.get("opacity", ""))
+    filtered = re.search(r"opacity\(\s*(\d*\.?\d*)(%?)", style.get("filter", ""))
+    if opacity is not None and "%" in style["opacity"]:
+        opacity /= 100
+    if filtered and (value := _number(filtered[1])) is not None:
+        opacity = value / 100 if filtered[2] else value
+    return opacity is not None and opacity <= _LEAST_OPACITY
+
+
+def _is_off_page(style: Declarations) -> bool:
+    if (indent := _pixels(style.get("text-indent", ""))) is not None and indent <= _OFF_PAGE_PX:
+        return True
+    if style.get("position") not in {"absolute", "fixed", "relative"}:
+        return (_pixels(style.get("margin-left", "")) or 0.0) <= _OFF_PAGE_PX
+    distances = [_pixels(style.get(side, "")) or 0.0 for side in _SIDES]
+    return any(distance <= _OFF_PAGE_PX or distance >= _FAR_PX for distance in distances)
+
+
+def _is_clipped(style: Declarations) -> bool:
+    return any(_CLIPPED.search(style.get(name, "")) for name in ("clip", "clip-path"))
+
+
+def _has_no_box(style: Declarations) -> bool:
+    cuts = any(
+        style.get(name, "").startswith(("hidden", "clip"))
+        for name in ("overflow", "overflow-x", "overflow-y")
+    )
+    sizes = (_pixels(style.get(name, "")) for name in ("width", "height", "max-width", "max-height"))
+    return cuts and any(size is not None and size <= _SMALLEST_BOX_PX for size in sizes)
+
+
+def _is_transformed(style: Declarations) -> bool:
+    transform = style.get("transform", "")
+    moves = [_pixels(move) or 0.0 for match in _MOVED.findall(transform) for move in match.split(",")]
+    return (
+        bool(_NO_SCALE.search(transform))
+        or style.get("scale") == "0"
+        or any(move <= _OFF_PAGE_PX or move >= _FAR_PX for move in moves)
+    )
+
+
+def _pixels(value: str) -> float | None:
+    match = _LENGTH.match(value.strip())
+    number = _number(match[1]) if match else None
+    if match is None or number is None:
+        return None
+    return number * _PIXELS[match[2] or ""]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.strip().rstrip("%"))
+    except ValueError:
+        return None

@@ -1,0 +1,78 @@
+"""What is found in a document, and the port of whatever finds it.
+
+Detectors of this slice are pure: they see one extracted text and what it was extracted from, and call
+nothing. What needs the rest of the base (outlying embeddings, floods of near-duplicates, drift from an
+approved version) will be a port of its own, asynchronous, that gives the same `Finding`s.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from eai.quarantine.reasons import Reason
+from eai.quarantine.severity import Severity
+from eai.quarantine.specimen import Specimen
+
+__all__ = ["Detector", "Finding", "Mark", "Place", "Reason", "Severity", "Specimen"]
+
+
+class Place(StrEnum):
+    """What a span counts the characters of."""
+
+    TEXT = "text"
+    """The extracted text: what is split, embedded, cited and shown."""
+    SOURCE = "source"
+    """The decoded source, where extraction leaves the part out: comments, attributes, unseen elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a detector saw: `[start, end)` of `place`, and what it says to a model where that is not plain."""
+
+    reason: Reason
+    severity: Severity
+    start: int
+    end: int
+    place: Place = Place.TEXT
+    meaning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A mark with everything that a steward, an audit entry and a release need of it.
+
+    `excerpt` is the beginning of the span with whatever is invisible in it made visible. `fingerprint` is
+    the same whenever the same words are found for the same reason, wherever they stand; the second time
+    they occur in a text it is another one. It leaves out version and severity: what a release covers is
+    compared with these as well.
+    """
+
+    detector: str
+    version: int
+    reason: Reason
+    severity: Severity
+    start: int
+    end: int
+    place: Place
+    excerpt: str
+    meaning: str | None
+    fingerprint: str
+
+
+class Detector(Protocol):
+    """Finds one kind of thing that does not belong in a document.
+
+    Pure and synchronous, in time that grows with the text and no faster. `version` counts up with every
+    change of what it finds, so that a release can tell which one it was given against.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+    def marks(self, specimen: Specimen) -> Iterable[Mark]:
+        """Everything found, in any order; marks may overlap."""
+        ...

@@ -1,0 +1,50 @@
+"""The document under examination, and the views of it that several detectors share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from eai.quarantine.folding import Folded, fold
+from eai.quarantine.grammar.pattern import Sentences
+from eai.quarantine.invisibles import is_invisible
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a text: folded, and as sentences."""
+
+    folded: Folded
+    sentences: Sentences
+
+    @classmethod
+    def of(cls, folded: Folded) -> "Reading":
+        """The sentences of what was folded."""
+        return cls(folded, Sentences(folded.text))
+
+    def place(self, first: int, last: int) -> tuple[int, int]:
+        """Where in the given text the words from number `first` to before number `last` stand."""
+        return self.folded.origin(*self.sentences.place(first, last))
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """`text` as extraction gave it, and the decoded `source` of type `content_type` that it came from.
+
+    The source must be one that extraction has accepted: how deep it nests is checked there.
+    """
+
+    text: str
+    source: str
+    content_type: str = "text/plain"
+
+    @classmethod
+    def plain(cls, text: str) -> "Specimen":
+        """A text that is its own source."""
+        return cls(text, text)
+
+    @cached_property
+    def readings(self) -> Sequence[Reading]:
+        """The text without what is invisible in it; where it makes a difference, also with spaces there."""
+        joined = Reading.of(fold(self.text))
+        has_unseen = not self.text.isascii() and any(map(is_invisible, set(self.text)))
+        return [joined, Reading.of(fold(self.text, unseen=" "))] if has_unseen else [joined]
