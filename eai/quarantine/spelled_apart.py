@@ -23,7 +23,7 @@ APART = re.compile(
     rf"{_BETWEEN}{{1,3}}(?!{_SIGN}{{2}})(?:{_SIGN}{_BETWEEN}{{1,3}}(?!{_SIGN}{{2}})){{4,}}+{_SIGN}?"
 )
 GLUED = re.compile(r"(?<![A-Za-z])[A-Za-z]{18,}+")
-_PARTED = re.compile(rf"{_BETWEEN}+")
+_PARTED = re.compile(rf"{_BETWEEN}++")
 
 
 def put_together(part: str) -> str | None:

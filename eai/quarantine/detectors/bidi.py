@@ -12,7 +12,7 @@ from eai.quarantine.specimen import Specimen
 
 _OVERRIDDEN = re.compile("[\u202d\u202e]([^\u202c\u202d\u202e\n\u2029]*+)\u202c?")
 _TURNING = re.compile("[\u202b\u2067][^\u202c\u2069\n\u2029]*+[\u202c\u2069]?")
-_ANY = re.compile("[\u202a\u2066\u2068\u202c\u2069\u200e\u200f\u061c]+")
+_ANY = re.compile("[\u202a\u2066\u2068\u202c\u2069\u200e\u200f\u061c]++")
 _NEIGHBOURHOOD = 2_000
 
 

@@ -17,7 +17,7 @@ from eai.quarantine.specimen import Specimen
 _FEW_WORDS = 4
 # Definitions of links that lead nowhere, and the titles of links and images.
 _DEFINITION = re.compile(
-    r"(?m)^ {0,3}\[[^\]\n]{1,80}\]:[ \t]{0,8}(?:#|<>|<#>|\S{1,300})[ \t]{1,8}(?P<said>[(\"'][^\n]*)"
+    r"(?m)^ {0,3}\[[^\]\n]{1,80}\]:[ \t]{0,8}(?:#|<>|<#>|\S{1,300})[ \t]{1,8}(?P<said>[(\"'][^\n]*+)"
 )
 _TITLE = re.compile(r"\]\([^()\s]{0,500}\s{1,8}(?P<said>\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')\)")
 _IMAGE = re.compile(r"!\[(?P<said>[^\]\n]{3,500})\]")

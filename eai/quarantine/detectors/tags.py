@@ -10,7 +10,7 @@ from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
 from eai.quarantine.specimen import Specimen
 
-_RUN = re.compile("\U0001f3f4?[\U000e0000-\U000e007f]+")
+_RUN = re.compile("\U0001f3f4?[\U000e0000-\U000e007f]++")
 # A black flag, then country and subdivision in tags, then the tag that ends them.
 _FLAG = re.compile(
     "\U0001f3f4[\U000e0061-\U000e007a]{2}[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,4}\U000e007f?"

@@ -11,7 +11,7 @@ from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
 from eai.quarantine.specimen import Specimen
 
-_RUN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
+_RUN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]++")
 _FIRST, _LAST = 0xFE00, 0xFE0F
 _SUPPLEMENT = 0xE0100
 _LONG_RUN = 3

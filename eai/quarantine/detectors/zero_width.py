@@ -15,8 +15,8 @@ _UNSEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0"
     "\ufff9-\ufffb\U0001d173-\U0001d17a"
 )
-_RUN = re.compile(f"[{_UNSEEN}]+")
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+_RUN = re.compile(f"[{_UNSEEN}]++")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]++")
 _MATHEMATICAL = "\u2061\u2062\u2063\u2064"
 _SOFT_HYPHEN = "\u00ad"
 _LONG_RUN = 4

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from eai.quarantine.html.colours import BLACK, WHITE, Colour, colour_in
 from eai.quarantine.html.declarations import Declarations, declarations, plain_css
@@ -114,7 +114,7 @@ class _Styles:
 def _matching(tree: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
     try:
         return tree.css(selector)
-    except ValueError:
+    except SelectolaxError:
         # A selector that this engine does not know is none that it could be drawn by.
         return ()
 
