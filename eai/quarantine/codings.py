@@ -15,6 +15,7 @@ _STANDARD = str.maketrans("-_", "+/", "= \t\r\n")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TURNED = _LETTERS[13:] + _LETTERS[:13]
 _ROT13 = str.maketrans(_LETTERS + _LETTERS.upper(), _TURNED + _TURNED.upper())
+_ALL_LETTERS = _LETTERS + _LETTERS.upper()
 _GROUP, _LONG_GROUP = 4, 8
 _CONTROLS = bytes(sorted({*range(0x20), 0x7F} - {*b"\t\r\n\0"}))
 _MOST_UNREADABLE = 0.1
@@ -35,10 +36,10 @@ class _Runs:
 
     pattern: re.Pattern[str]
     decode: Callable[[str], str | None]
-    needs: str = ""
+    needs: Callable[[str], bool] = bool
 
     def parts(self, text: str) -> Iterator[tuple[int, int, str]]:
-        if self.needs not in text:
+        if not self.needs(text):
             return
         for match in self.pattern.finditer(text):
             if decoded := self.decode(match[0]):
@@ -61,6 +62,18 @@ class _Lines:
             if any(stem in line.lower() for stem in self.stems):
                 yield start, start + len(line), self.decode(line)
             start += len(line) + 1
+
+
+def _holds(pattern: str) -> Callable[[str], bool]:
+    """A look that is faster than the search it may spare."""
+    compiled = re.compile(pattern)
+    return lambda text: compiled.search(text) is not None
+
+
+def _has_row(signs: str, length: int) -> Callable[[str], bool]:
+    """Whether so many of the signs stand side by side anywhere."""
+    kinds = bytes(b"\0t"[sign in signs.encode()] for sign in range(256))
+    return lambda text: b"t" * length in text.encode("ascii", "replace").translate(kinds)
 
 
 def _text(content: bytes) -> str | None:
@@ -95,7 +108,9 @@ def _percent(part: str) -> str | None:
 
 
 def _escapes(part: str) -> str | None:
-    return "".join(chr(min(int(code, 16), _LAST_CODE)) for code in re.findall("[0-9a-fA-F]{4,6}", part))
+    signs = "".join(chr(min(int(code, 16), _LAST_CODE)) for code in re.findall("[0-9a-fA-F]{4,6}", part))
+    # Two halves of a sign become one; half of one is none that could be stored.
+    return signs.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _decimal(part: str) -> str | None:
@@ -112,20 +127,25 @@ CODINGS: Sequence[Coding] = (
     _Runs(
         re.compile(rf"(?<!{_SIGN}){_SIGN}{{16,}}+={{0,2}}+(?:\r?\n[ \t]{{0,8}}{_SIGN}{{4,}}+={{0,2}}+)*+"),
         _base64,
+        needs=_has_row(f"{_ALL_LETTERS}0123456789+/_-", 16),
     ),
-    _Runs(re.compile(r"(?<![A-Za-z0-9])(?:[A-Z2-7]{16,}+={0,6}+\s?)++"), _base32),
+    _Runs(
+        re.compile(r"(?<![A-Za-z0-9])(?:[A-Z2-7]{16,}+={0,6}+\s?)++"),
+        _base32,
+        needs=_has_row(f"{_LETTERS.upper()}234567", 16),
+    ),
     _Runs(re.compile(r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,-]{0,2}){10,}+"), _hexadecimal),
     _Runs(
         re.compile(r"(?<![%\w.+-])(?=[\w.+-]{0,60}%[0-9A-Fa-f]{2})(?:%[0-9A-Fa-f]{2}|[\w.+-])++", re.ASCII),
         _percent,
-        needs="%",
+        needs=_holds(r"%[0-9A-Fa-f]{2}"),
     ),
     _Runs(
         re.compile(r"(?:&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});?\s?){6,}+"),
         html.unescape,
-        needs="&",
+        needs=_holds(r"&#?\w{2,8};"),
     ),
-    _Runs(re.compile(r"(?:\\u\{?[0-9a-fA-F]{4,6}\}?[ ]?){6,}+"), _escapes, needs="\\u"),
+    _Runs(re.compile(r"(?:\\u\{?[0-9a-fA-F]{4,6}\}?[ ]?){6,}+"), _escapes, needs=_holds(r"\\u")),
     _Runs(
         re.compile(
             rf"[1-9](?<![\d.,][1-9])(?:(?<=3)[2-9]|(?<=[4-9])\d|(?<=1)(?:[01]\d|2[0-6])){_NEXT}(?:{_CODE}{_NEXT}){{11,}}+"
@@ -136,5 +156,5 @@ CODINGS: Sequence[Coding] = (
     _Lines([stem.translate(_ROT13) for stem in STEMS], lambda line: line.translate(_ROT13)),
     _Lines([stem[::-1] for stem in STEMS], lambda line: line[::-1]),
     _Runs(APART, put_together),
-    _Runs(GLUED, take_apart),
+    _Runs(GLUED, take_apart, needs=_has_row(_ALL_LETTERS, 18)),
 )

@@ -43,8 +43,14 @@ class Specimen:
         return cls(text, text)
 
     @cached_property
+    def has_unseen(self) -> bool:
+        """Whether any character of the text is invisible; most texts have none, and need no closer look."""
+        return any(map(is_invisible, set(self.text)))
+
+    @cached_property
     def readings(self) -> Sequence[Reading]:
         """The text without what is invisible in it; where it makes a difference, also with spaces there."""
         joined = Reading.of(fold(self.text))
-        has_unseen = not self.text.isascii() and any(map(is_invisible, set(self.text)))
-        return [joined, Reading.of(fold(self.text, unseen=" "))] if has_unseen else [joined]
+        if self.text.isascii() or not self.has_unseen:
+            return [joined]
+        return [joined, Reading.of(fold(self.text, unseen=" "))]

@@ -5,7 +5,7 @@ from eai.quarantine.grammar.phrases import PhraseDetector
 from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
 
-_MODEL = "(?:<ai>|<language><assistant>|<ai><assistant>)"
+_MODEL = "(?:<ai>|<language><assistant>|<ai><assistant>|<assistant>~1<language>)"
 _CODE = "(?:<code>~1<snippet>|<snippet>~1<code>|<following><code>|<code><following>)"
 
 _ADDRESSED = (
@@ -18,6 +18,9 @@ _ADDRESSED = (
     f"{_MODEL}~2<reading>~2<document>",
     f"<note>~1{_MODEL}<assistant>?~1<reading>",
     "<summarize>~4<document>~5<claim>",
+    f"<to>~1{_MODEL}~1<only>",
+    f"{_MODEL}~1<must>~2<praise>",
+    "<greet>~1<ai>~2(?:<claim>|<respond>|<reveal>|<ignore>|<praise>)",
     f"<if>~4{_MODEL}~3<summarize>",
 )
 _STEERED = (
@@ -26,12 +29,16 @@ _STEERED = (
     "<add>~6<promote>~8<your><answer>",
     "<add>~3<your><answer>~10<promote>",
     "<promote>~6<your><answer>",
+    "<add>~4<promote>~4<all>~1<answer>",
     "<weave>~8<your>(?:<answer><prep>|<answer>[|])",
 )
 _PERHAPS_STEERED = (
     "<add>~8<your>~1<answer>",
     "<respond>~2<as>~1<cipher>",
     "<respond>~2<cipher>",
+    "<inform>~1<oneuser>~10<url>",
+    "<ai><assistant>?[|]~2(?:<claim>|<ignore>|<respond>|<reveal>)",
+    "<whenuser>~3<oneuser>~1<asks>~6<claim>",
     "<respond>~2<only>~1<as>",
 )
 _PERHAPS_CODE = (f"<add>~6{_CODE}~9<project>", f"<project>~9{_CODE}")

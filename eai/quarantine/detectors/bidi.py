@@ -25,7 +25,7 @@ class Bidi:
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Overrides everywhere, embeddings and marks in lines without right-to-left letters."""
         text = specimen.text
-        if text.isascii():
+        if not specimen.has_unseen:
             return
         for match in _OVERRIDDEN.finditer(text):
             if any(map(str.isalnum, match[1])):

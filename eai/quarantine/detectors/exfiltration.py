@@ -24,9 +24,16 @@ _HIGH = (
     "<send>~3<matter>~1<past>~8(?:<url>|<param>)",
     "<render>~4<image>~12<oneuser>~1<s>?~2<userdata>",
     "<render>~3<url>~9<talk>",
+    "<render>~4<url>~12<oneuser>~1<s>?~1<userdata>",
+    "<oneuser><s><userdata>~6<send>~4<url>",
+    "<request>~2<oneuser>~4<secrets>~6<send>",
+    "<call>~2<send>~8<url>~6<talk>",
 )
 _MEDIUM = (
     "<send>~4<secrets>~8<url>",
+    "<send>~2<matter>~3<url>",
+    "<request>~2<oneuser>~4<secrets>",
+    "<leak>~3(?:<secrets>|<userdata>)",
     "<send>~3<all>~3<files>~8<url>",
     "<send>~5<talk>~4<to>",
     "<render>~4<image>~8<url>",

@@ -1,11 +1,11 @@
 """Parts of a Markdown text that are in it and not in what a reader gets to see."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from eai.quarantine.html.colours import WHITE, colour_in
-from eai.quarantine.html.declarations import declarations, plain_css
+from eai.quarantine.html.declarations import Declarations, declarations, plain_css
 from eai.quarantine.html.hiding import hiding_of, is_tiny
 from eai.quarantine.html.markup import Kind, Part, attributes_of, parts_of
 from eai.quarantine.pieces import Pieces
@@ -21,7 +21,9 @@ _DEFINITION = re.compile(
 )
 _TITLE = re.compile(r"\]\([^()\s]{0,500}\s{1,8}(?P<said>\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')\)")
 _IMAGE = re.compile(r"!\[(?P<said>[^\]\n]{3,500})\]")
-_UNSEEN_TAGS = frozenset({"template", "noscript", "script", "style", "dialog", "datalist", "head", "title"})
+_UNSEEN_TAGS = frozenset({"template", "noscript", "dialog", "datalist"})
+_FENCE = re.compile(r" {0,3}(?P<sign>`{3,}+|~{3,}+)")
+_INLINE_CODE = re.compile(r"`[^`\n]{1,500}`")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 
 
@@ -42,7 +44,8 @@ class MarkdownHiding:
         """Nothing for other types: there, signs stand for themselves or are left out."""
         if specimen.content_type != "text/markdown":
             return
-        hidden = [*_comments(specimen.text), *_said(specimen.text), *_styled(specimen.text)]
+        text = _without_code(specimen.text)
+        hidden = [*_comments(text), *_said(text), *_styled(text)]
         told = dict(Pieces.of([part.text for part in hidden]).that_speak_to_model())
         for number, part in enumerate(hidden):
             reason, severity = _judged(part, is_told=number in told)
@@ -56,6 +59,20 @@ def _judged(part: _Hidden, *, is_told: bool) -> tuple[Reason, Severity]:
         has_few = len(part.text.split()) < _FEW_WORDS
         return Reason.UNSEEN_BY_STYLE, Severity.MEDIUM if has_few else Severity.HIGH
     return Reason.COMMENT, Severity.LOW
+
+
+def _without_code(text: str) -> str:
+    """Spaces instead of code, which is shown as it is."""
+    lines, fence = [], ""
+    for line in text.splitlines(keepends=True):
+        match = _FENCE.match(line)
+        is_code = bool(fence)
+        if match and not fence:
+            fence, is_code = match["sign"], True
+        elif match and fence and line.strip() == match["sign"] and match["sign"].startswith(fence):
+            fence = ""
+        lines.append(" " * len(line) if is_code else _INLINE_CODE.sub(lambda code: " " * len(code[0]), line))
+    return "".join(lines)
 
 
 def _comments(text: str) -> Iterator[_Hidden]:
@@ -98,11 +115,14 @@ def _hides(part: Part) -> bool:
     is_hidden = re.search(r"(?i)(?:^|\s)hidden(?:\s|=|/|$)", part.rest) is not None
     if is_hidden or part.name in _UNSEEN_TAGS or style.get("visibility") in {"hidden", "collapse"}:
         return True
+    return hiding_of(style) is not None or bool(is_tiny(style)) or _has_no_contrast(style, attributes)
+
+
+def _has_no_contrast(style: Declarations, attributes: Mapping[str, str]) -> bool:
     colour = colour_in(style.get("color") or attributes.get("color", "").lower())
-    is_white = colour is not None and (
-        colour.is_transparent or (colour.is_like(WHITE) and "background" not in style)
-    )
-    return hiding_of(style) is not None or bool(is_tiny(style)) or is_white
+    ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
+    behind = WHITE if ground is None else colour_in(ground.lower())
+    return colour is not None and (colour.is_transparent or (behind is not None and colour.is_like(behind)))
 
 
 MARKDOWN_HIDING = MarkdownHiding()

@@ -30,6 +30,8 @@ class Tags:
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Rows of tags, those that stand close together as one."""
         text = specimen.text
+        if not specimen.has_unseen:
+            return
         rows = (match.span() for match in _RUN.finditer(text) if not _FLAG.fullmatch(match[0]))
         for group in clusters(rows, _NEAR):
             start, end = extent(group)

@@ -24,6 +24,7 @@ _CONSENT = (
     "<neg>~2<consult>~2<oneuser>",
 )
 _PERHAPS = (
+    "<destroy>~4<all>~4<oneuser>~1<s>?~1(?:<files>|<userdata>)",
     f"{_DO}~10<without>~2<ask>",
     "<call>~3<tool>~6<destroy>~3<all>",
     "<whenuser>~3<oneuser>~1<asks>~8<always>",

@@ -29,7 +29,7 @@ class VariationSelectors:
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Rows with what they spell as bytes, and selectors without a base by neighbourhood."""
         text = specimen.text
-        if text.isascii():
+        if not specimen.has_unseen:
             return
         runs = [match.span() for match in _RUN.finditer(text)]
         for start, end in runs:

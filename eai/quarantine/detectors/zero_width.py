@@ -36,10 +36,10 @@ class ZeroWidth:
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Rows, words that are cut, and the rest by neighbourhood."""
         text = specimen.text
+        if not specimen.has_unseen:
+            return
         for group in clusters((match.span() for match in _CONTROLS.finditer(text)), _NEIGHBOURHOOD):
             yield Mark(Reason.CONTROL_CHARACTERS, Severity.MEDIUM, *extent(group))
-        if text.isascii():
-            return
         runs = [match.span() for match in _RUN.finditer(text)]
         for start, end in runs:
             if end - start >= _LONG_RUN:

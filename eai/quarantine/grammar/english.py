@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 ENGLISH: Mapping[str, str] = {
     "ignore": (
-        "ignore ignoring disregard disregarding forget forgetting disobey unlearn overlook neglect dismiss "
-        "nevermind discard discarding scrap"
+        "ignore ignoring disregard disregarding forget forgetting disobey unlearn overlook neglect "
+        "dismiss nevermind discard discarding scrap"
     ),
     "override": (
-        "override overriding overrule overwrite bypass bypassing circumvent nullify suspend abandon reject "
-        "violate defy deactivate disable"
+        "override overriding overrule overwrite bypass bypassing circumvent nullify suspend abandon "
+        "reject violate defy deactivate disable revoke rescind annul break breaking breach"
     ),
     "replace": "replace replaces supersede supersedes cancel cancels",
     "erase": "erase delete clear wipe remove drop skip reset scrap purge flush",
@@ -17,9 +17,9 @@ ENGLISH: Mapping[str, str] = {
     "stop": "stop cease quit refuse refrain",
     "neg": "not never don dont stop cease quit without longer avoid refuse refrain",
     "pay": "pay paying",
-    "attention": "attention heed",
+    "attention": "attention heed mind",
     "set": "set put leave throw push",
-    "aside": "aside away",
+    "aside": "aside away behind out",
     "instr": (
         "instruction instructions prompt prompts preprompt directive directives guideline guidelines "
         "guidance briefing"
@@ -28,7 +28,7 @@ ENGLISH: Mapping[str, str] = {
     "rules": (
         "rule rules constraint constraints restriction restrictions programming protocol protocols policy "
         "policies safeguards guardrails filters limitations mandates programing direction directions "
-        "training alignment"
+        "training alignment configuration"
     ),
     "matter": (
         "message messages text texts context conversation conversations content contents input inputs "
@@ -40,16 +40,17 @@ ENGLISH: Mapping[str, str] = {
         "text texts context conversation content contents input inputs chat dialogue words prompt paragraphs"
     ),
     "past": (
-        "previous previously prior preceding above earlier former foregoing past aforementioned antecedent "
-        "preexisting older"
+        "previous previously prior preceding above earlier former foregoing past aforementioned "
+        "antecedent preexisting older old"
     ),
     "existing": (
-        "current existing initial original originally system developer predefined hidden default given old "
-        "first starting internal secret confidential core underlying active assigned built"
+        "current existing initial original originally system developer predefined hidden default given "
+        "old first starting internal secret confidential core underlying active assigned"
     ),
     "before": "above before earlier previously preceding prior far precedes preceded hitherto",
     "told": (
-        "told given received taught got provided gave said programmed instructed trained configured saw read"
+        "told given received taught got provided gave said programmed instructed trained configured saw "
+        "read asked ordered set assigned imposed defined"
     ),
     "known": "know knew learned learnt",
     "task": "task tasks assignment mission goal objective purpose job",
@@ -93,15 +94,19 @@ ENGLISH: Mapping[str, str] = {
         "amoral immoral unethical evil rogue malicious liberated unmoderated unaligned unconstrained "
         "lawless unregulated unshackled"
     ),
-    "no": "no without free freed zero none lacking beyond outside devoid any never ignoring regardless not",
+    "no": (
+        "no without free freed zero none lacking beyond outside devoid any never ignoring regardless not "
+        "released liberated"
+    ),
     "limits": (
         "restriction restrictions limit limits limitation limitations filter filters filtering censorship "
-        "constraint constraints rule rules guideline guidelines boundaries safeguards guardrails shackles"
+        "constraint constraints rule rules guideline guidelines boundaries safeguards guardrails shackles "
+        "laws"
     ),
     "morals": (
         "ethics ethical moral morals morality conscience censorship censoring safety content openai policy"
     ),
-    "bound": "bound limited restricted constrained subject confined governed shackled tied",
+    "bound": "bound limited restricted constrained subject confined governed shackled tied censored filtered",
     "broken": "broken break broke breaks freed liberated escaped",
     "loose": "free loose out confines chains",
     "mode": "mode",
@@ -112,14 +117,14 @@ ENGLISH: Mapping[str, str] = {
         "dan's"
     ),
     "enabled": "enabled enable activated activate active on engaged",
-    "enter": "enter entering switch enable activate",
+    "enter": "enter entering switch enable activate go unlock",
     "do": "do does did",
     "anything": "anything everything whatever",
     "never": "never not cannot won don",
     "have": "have",
-    "refuse": "refuse refuses decline declines reject deny denies",
+    "refuse": "refuse refuses decline declines reject deny denies refusing declining",
     "request": (
-        "request requests question questions order orders prompt prompts query command commands answer"
+        "request requests question questions order orders prompt prompts query command commands answer ask"
     ),
     "off": "disabled removed lifted off deactivated gone suspended absent unlocked",
     "concerns": "concerns considerations implications",
@@ -134,14 +139,14 @@ ENGLISH: Mapping[str, str] = {
     ),
     "tell": (
         "tell give show share write list provide describe explain summarize summarise state quote copy "
-        "paste return say type translate paraphrase spell post include"
+        "paste return say type translate paraphrase spell post include send"
     ),
     "restate": (
         "translate summarize summarise paraphrase copy quote spell list recap rephrase reiterate type "
         "describe explain say state convert encode turn transform"
     ),
     "first": "first initial opening last",
-    "system": "system preprompt developer metaprompt",
+    "system": "system preprompt developer metaprompt developers openai",
     "prompt": "prompt prompts preprompt",
     "exact": "exact full complete entire whole precise verbatim original",
     "secretly": "secretly verbatim",
@@ -160,7 +165,7 @@ ENGLISH: Mapping[str, str] = {
         "send post upload transmit forward email exfiltrate leak submit deliver dump relay append pass "
         "encode embed smuggle mail include insert put"
     ),
-    "talk": "conversation chat history context prompt transcript memory dialogue conversations chats",
+    "talk": "conversation chat history context transcript memory dialogue conversations chats",
     "secrets": (
         "password passwords credential credentials secrets tokens token key keys cookie cookies apikey"
     ),
@@ -170,7 +175,7 @@ ENGLISH: Mapping[str, str] = {
     ),
     "files": "file files document documents email emails records database contacts folder folders inbox",
     "url": "http https www url urls webhook endpoint server attacker link com address @",
-    "image": "image img picture pixel markdown",
+    "image": "image img picture pixel",
     "render": "render display include insert append add show load embed fetch request visit open call get",
     "param": "parameter parameters query param url link string path",
     "call": "call invoke use using run execute trigger launch",
@@ -183,15 +188,15 @@ ENGLISH: Mapping[str, str] = {
     "consult": "consult ask check",
     "without": "without",
     "ask": (
-        "askasking confirmation confirming permission approval consent telling notifying informing warning "
-        "alerting mentioning requesting consulting"
+        "confirmation confirming permission approval consent telling notifying informing warning alerting "
+        "mentioning requesting consulting ask asking"
     ),
     "add": (
         "include includes including add adding insert append mention incorporate integrate embed place "
-        "weave begin start end finish conclude prefix enhance modify augment supplement adjust alter tweak "
-        "provide convert replace use substitute translate encode display reverse introduce group scramble "
-        "write complement shift elevate craft deliver present format embellish infuse enrich hint promote "
-        "advertise ensure"
+        "weave begin start end finish conclude prefix enhance modify augment supplement adjust alter "
+        "tweak provide convert replace use substitute translate encode display reverse introduce group "
+        "scramble write complement shift elevate craft deliver present format embellish infuse enrich "
+        "hint promote advertise ensure"
     ),
     "answer": "response responses answer answers reply replies output outputs summary",
     "weave": (
@@ -203,8 +208,8 @@ ENGLISH: Mapping[str, str] = {
     "snippet": "snippet block excerpt section segment piece fragment code portion",
     "following": "following below subsequent next ensuing",
     "project": (
-        "code implementation solution codebase response program algorithm project answer logic elucidation "
-        "design"
+        "code implementation solution codebase response program algorithm project answer logic "
+        "elucidation design"
     ),
     "cipher": (
         "base64 base32 base16 base58 base85 rot13 caesar cipher emoji emojis reverse reversed backwards "
@@ -238,7 +243,7 @@ ENGLISH: Mapping[str, str] = {
     ),
     "mind": "mind",
     "prior": "prior previous above preceding earlier foregoing",
-    "precedence": "precedence priority prevail supersede",
+    "precedence": "precedence priority prevail prioritize prioritise overrule",
     "other": "other others else rest",
     "opposite": "opposite contrary reverse",
     "aux": "has have had",
@@ -259,4 +264,28 @@ ENGLISH: Mapping[str, str] = {
     "window": "window",
     "hidden": "hidden secret internal confidential system developer covert",
     "show": "show tell",
+    "config": "configuration config settings setup",
+    "ctx": "context memory",
+    "must": "must should shall always will",
+    "praise": "recommend rank rate mention say praise prefer favor favour",
+    "inform": "tell inform",
+    "leak": "leak dump exfiltrate",
+    "makers": "creators creator developers makers designers owners",
+    "my": "my mine",
+    "take": "take",
+    "account": "account consideration",
+    "treat": "treat consider regard",
+    "allowed": "allowed permitted free",
+    "jbmode": "jailbreak jailbroken uncensored unfiltered",
+    "remove": "remove disable lift drop delete",
+    "recite": "repeat recite reproduce regurgitate leak echo disclose divulge reveal",
+    "exactly": "verbatim exactly word",
+    "ones": "ones one",
+    "behave": "behave",
+    "ignores": "ignores disregards bypasses breaks violates ignoring rejects",
+    "care": "worry care bother",
+    "msg": "message prompt conversation",
+    "single": "me",
+    "using": "using use have follow",
+    "please": "please just simply now to and then so",
 }

@@ -6,21 +6,21 @@ FRENCH: Mapping[str, str] = {
     "ignore": "ignor/er oubli/er neglig/er desobe/ir",
     "override": (
         "outrepass/er contourn/er abandonn/er ecart/er rejet/er rejette circuite circuitez transgress/er "
-        "enfrein/dre desactiv/er"
+        "enfrein/dre desactiv/er revoqu/er viol/er enfreins enfreignez affranchis affranchissez"
     ),
     "replace": "annul/er remplac/er",
-    "erase": "supprim/er effac/er annul/er reinitialis/er vid/er",
+    "erase": "supprim/er effac/er annul/er reinitialis/er vid/er jette jetez",
     "follow": "sui/vre obe/ir respect/er ecout/er appliqu/er considere considerez considerer conform/er",
     "stop": "arret/er cess/er refus/er plus jamais",
     "neg": "ne n pas plus jamais arret/er cess/er sans aucun aucune evit/er refus/er",
-    "faire": "fais faites faire faisons ferez",
+    "faire": "fais faites faire faisons ferez prete pretez preter",
     "abstraction": "abstraction fi",
     "tenir": "tiens tenez tenir tenons prends prenez prendre",
-    "compte": "compte",
+    "compte": "compte consideration",
     "passer": "pass/er",
     "outre": "outre",
     "laisser": "laiss/er mets mettez mettre",
-    "cote": "cote",
+    "cote": "cote tomber",
     "instr": (
         "instruction instructions consigne consignes directive directives prompt prompts invite invites "
         "preprompt"
@@ -37,7 +37,7 @@ FRENCH: Mapping[str, str] = {
     ),
     "past": (
         "precedent precedente precedents precedentes precedemment anterieur anterieure anterieurs "
-        "anterieures dessus anterieurement avant passees passes prealables prealable"
+        "anterieures dessus anterieurement avant passees passes prealables prealable anciennes anciens"
     ),
     "existing": (
         "initial initiale initiales initiaux originel originelle originelles originels existant existante "
@@ -49,7 +49,8 @@ FRENCH: Mapping[str, str] = {
     ),
     "told": (
         "recu recus recue recues donne donnees donnes dit dite dites fournies fournis communiquees "
-        "transmises imposees"
+        "transmises imposees demande ordonne demandees appris transmis fixees fixes imposes definies "
+        "assignees"
     ),
     "known": "appris apprises connais connaissez sais savez",
     "task": "tache mission objectif role but",
@@ -62,7 +63,7 @@ FRENCH: Mapping[str, str] = {
     "ignored": "ignorees ignores oubliees oublies ecartees ecartes",
     "void": "annulees annules caduques nulles invalides revoquees",
     "outdated": "obsoletes remplacees depassees",
-    "apply": "appliquent valables valides applique",
+    "apply": "appliquent valables valides applique existent existaient existait",
     "instead": "plutot place maintenant desormais et mais",
     "you": "tu toi vous te t",
     "your": "ton ta tes votre vos",
@@ -95,10 +96,15 @@ FRENCH: Mapping[str, str] = {
     ),
     "limits": (
         "restriction restrictions limite limites limitation limitations filtre filtres censure censures "
-        "contrainte contraintes regle regles tabou tabous fous barrieres entraves"
+        "contrainte contraintes regle regles tabou tabous fous barrieres entraves lois"
     ),
-    "morals": "ethique ethiques morale morales moral moralite conscience censure deontologie openai",
-    "bound": "lie liee soumis soumise tenu limite limitee contraint restreint assujetti",
+    "morals": (
+        "ethique ethiques morale morales moral moralite conscience censure deontologie openai securite "
+        "contenu"
+    ),
+    "bound": (
+        "lie liee soumis soumise tenu limite limitee contraint restreint assujetti censure censuree filtre"
+    ),
     "mode": "mode",
     "devmode": "developpeur debug dieu admin administrateur maintenance",
     "badmode": "jailbreak debride malefique chaos oppose",
@@ -128,19 +134,19 @@ FRENCH: Mapping[str, str] = {
     "tell": (
         "montr/er donn/er dis dites dire partag/er copi/er ecris ecrivez ecrire list/er cit/er tradui/s "
         "traduisez resum/er communiqu/er fourni/s fournissez transmets transmettez decri/s decrivez "
-        "indiqu/er enumer/er"
+        "indiqu/er enumer/er livr/er sors sortez envoi/er rappelle rappelez enonc/er"
     ),
     "restate": (
-        "traduis traduisez resum/er cit/er list/er recopi/er copi/er reformul/er enumer/er decris decrivez "
-        "explique expliquez convertis convertissez"
+        "traduis traduisez resum/er cit/er list/er recopi/er copi/er reformul/er enumer/er decris "
+        "decrivez explique expliquez convertis convertissez"
     ),
     "first": "premier premiere premiers initial",
-    "system": "systeme preprompt",
+    "system": "systeme preprompt developpeur concepteur",
     "prompt": "prompt prompts invite preprompt",
     "start": "commenc/er commencant debut",
     "words": "mots texte tout contenu phrases instructions consignes lignes conversation prompt messages",
     "isare": "est sont etaient etait",
-    "who": "quel quelle quels quelles que qu quoi",
+    "who": "quel quelle quels quelles que qu quoi comment",
     "top": "debut haut",
     "line": "ligne message phrase",
     "secret": "secret secrets",
@@ -149,7 +155,7 @@ FRENCH: Mapping[str, str] = {
         "envo/yer envoi/er transmets transmettez transmettre televers/er post/er publi/er transfer/er "
         "exfiltr/er expedi/er ajout/er communiqu/er inclus incluez inser/er encod/er"
     ),
-    "talk": "conversation conversations historique contexte echange echanges discussion memoire prompt",
+    "talk": "conversation conversations historique contexte echange echanges discussion memoire",
     "secrets": "passe identifiants cle cles jeton jetons secrets motdepasse",
     "userdata": (
         "donnees message messages requete requetes question questions mail mails adresse nom fichiers "
@@ -157,14 +163,14 @@ FRENCH: Mapping[str, str] = {
     ),
     "files": "fichier fichiers document documents mail mails courriels contacts dossier dossiers",
     "url": "http https www url adresse serveur lien webhook attaquant @",
-    "image": "image markdown",
+    "image": "image",
     "render": "affich/er inclus incluez inser/er ajout/er charg/er ouvr/ir visit/er appel/er",
     "param": "parametre parametres url lien requete",
     "call": "appel/er appelle invoqu/er utilis/er execut/er lanc/er declench/er",
     "tool": "outil outils fonction fonctions greffon plugin api extension commande action actions",
     "destroy": (
-        "supprim/er effac/er transfer/er envo/yer envoi/er achet/er vir/er desactiv/er partag/er export/er "
-        "modifi/er approuv/er transmets transmettez pay/er"
+        "supprim/er effac/er transfer/er envo/yer envoi/er achet/er vir/er desactiv/er partag/er "
+        "export/er modifi/er approuv/er transmets transmettez pay/er"
     ),
     "without": "sans",
     "ask": (
@@ -172,8 +178,9 @@ FRENCH: Mapping[str, str] = {
         "validation dire mentionner"
     ),
     "add": (
-        "inclus incluez inclure ajout/er insere inserez inserer mentionn/er integr/er termin/er commenc/er "
-        "plac/er remplac/er traduis traduisez encod/er utilis/er glisse glissez conclus concluez"
+        "inclus incluez inclure ajout/er insere inserez inserer mentionn/er integr/er termin/er "
+        "commenc/er plac/er remplac/er traduis traduisez encod/er utilis/er glisse glissez conclus "
+        "concluez"
     ),
     "answer": "reponse reponses resume",
     "code": "code",
@@ -209,7 +216,7 @@ FRENCH: Mapping[str, str] = {
         "repondez indiqu/er conclus precis/er"
     ),
     "prior": "precedent precedentes precedents dessus",
-    "precedence": "prevalent priment prioritaires",
+    "precedence": "prevalent priment prioritaires primer prevaloir",
     "other": "autres reste autre",
     "opposite": "contraire inverse",
     "aux": "a ai as ont avait avaient avons avez ayant aurait eu est ete avoir",
@@ -226,4 +233,23 @@ FRENCH: Mapping[str, str] = {
         "cachees caches cachee cache secret secrete secretes secrets internes interne systeme confidentielles"
     ),
     "show": "montre dis",
+    "config": "configuration parametrage",
+    "ctx": "contexte memoire",
+    "must": "doivent devez dois doit",
+    "praise": "recommander recommand/er mentionner classer noter dire",
+    "inform": "dis dites inform/er",
+    "leak": "exfiltr/er divulgu/er",
+    "makers": "createurs createur developpeurs concepteurs",
+    "my": "mes mon ma",
+    "treat": "considere considerez",
+    "allowed": "autorise autorisee droit",
+    "remove": "supprim/er lev/er enlev/er retir/er desactiv/er",
+    "recite": "repet/er recit/er recopi/er divulgu/er revel/er reproduis reproduisez",
+    "exactly": "mot textuellement exactement",
+    "ignores": "ignore enfreint contourne",
+    "care": "soucie souciez occupe occupez preoccupe",
+    "msg": "message prompt conversation",
+    "single": "moi",
+    "using": "utilises suis as appliques",
+    "please": "de d veuillez et puis faut",
 }

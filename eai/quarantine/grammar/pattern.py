@@ -6,15 +6,19 @@ repetitions are bounded, so that the time for a text grows with its length and n
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate, chain
 
 from eai.quarantine.grammar.lexicon import BOUNDARY, lexicon
 from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
 
 _TOKEN = re.compile(r"[^\W_]+|@|[.!?;:](?=[\s\"'»)\]*_]|\Z)|…|\n[^\S\n]*+\n")
+_CUT = re.compile(r"\S(?=\s)")
+_BLOCK = 4_096
 _ROLE = re.compile(r"<(\w+)>")
 _OPTIONAL = re.compile(r"<\w+>\?")
 _GAP = re.compile(r"~(\d{1,2})")
@@ -25,19 +29,42 @@ class Sentences:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        tokens = _TOKEN.findall(text)
+        self._blocks = list(_blocks(text))
+        of_blocks = [_TOKEN.findall(text, start, end) for start, end in self._blocks]
         code = lexicon().code
-        known = {token: code(token) for token in set(tokens)}
+        known = {token: code(token) for token in set(chain.from_iterable(of_blocks))}
         # A text ends as a sentence does.
-        self.codes = "".join([known[token] for token in tokens]) + BOUNDARY
-
-    @cached_property
-    def _spans(self) -> Sequence[tuple[int, int]]:
-        return [match.span() for match in _TOKEN.finditer(self._text)]
+        self.codes = "".join([known[token] for tokens in of_blocks for token in tokens]) + BOUNDARY
+        self._firsts = list(accumulate(map(len, of_blocks), initial=0))
 
     def place(self, first: int, last: int) -> tuple[int, int]:
         """Where the words from number `first` to before number `last` stand in the text."""
-        return self._spans[first][0], self._spans[min(last, len(self._spans)) - 1][1]
+        return self._span(first)[0], self._span(min(last, self._firsts[-1]) - 1)[1]
+
+    def _span(self, number: int) -> tuple[int, int]:
+        block = bisect_right(self._firsts, number) - 1
+        return self._spans(block)[number - self._firsts[block]]
+
+    def _spans(self, block: int) -> Sequence[tuple[int, int]]:
+        """Of the words of one block: few texts hold anything, and then in few places."""
+        if block not in self._known_spans:
+            start, end = self._blocks[block]
+            self._known_spans[block] = [match.span() for match in _TOKEN.finditer(self._text, start, end)]
+        return self._known_spans[block]
+
+    @cached_property
+    def _known_spans(self) -> dict[int, Sequence[tuple[int, int]]]:
+        return {}
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Parts of a few thousand characters, cut in front of white space, where no word or sign is cut."""
+    start = 0
+    while start < len(text):
+        cut = _CUT.search(text, start + _BLOCK)
+        end = cut.end() if cut else len(text)
+        yield start, end
+        start = end
 
 
 @dataclass(frozen=True, slots=True)

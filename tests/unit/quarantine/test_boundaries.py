@@ -37,6 +37,7 @@ def test_a_fake_boundary_is_held(text: str, reason: str) -> None:
         "At the end of the conversation, the user input is stored.",
         "Assistant: How can I help you?\nCustomer: I lost my card.",
         "ssh <user>@<host>",
+        "one file in adapters/<system>.py for each",
         "a <| b |> c",
     ],
 )

@@ -94,7 +94,7 @@ def test_an_encoded_instruction_is_held_with_what_it_says(coding: str) -> None:
     text = f"The castle was built in 1204.\n{coded()[coding]}\nIt burned down in 1410."
     [finding] = [one for one in findings(text) if one.reason == "encoded_instructions"]
     assert (finding.severity, finding.place) == ("high", "text")
-    assert "".join((finding.meaning or "").split()).lower() == "ignoreallpreviousinstructions"
+    assert "".join((finding.meaning or "").split()).lower().startswith("ignoreallpreviousinstructions")
 
 
 def test_what_is_encoded_and_no_instruction_is_let_be() -> None:

@@ -197,5 +197,13 @@ def test_text_hidden_in_markdown_is_held(tag: str) -> None:
     assert text[finding.start : finding.end] == WORDS
 
 
+def test_code_in_markdown_is_shown() -> None:
+    hidden = f"<p hidden>{WORDS}</p> <!-- {WORDS} -->"
+    assert findings_of(f"Hello\n\n```html\n{hidden}\n```\n\nand `{hidden}` there", "text/markdown") == ()
+    text = f"```\n{hidden}\n```\n{hidden}"
+    found = [(one.reason, one.start > len(hidden)) for one in findings_of(text, "text/markdown")]
+    assert found == [("unseen_by_style", True), ("comment", True)]
+
+
 def test_signs_of_markup_are_text_in_a_plain_text() -> None:
     assert findings_of(f"<p hidden>{WORDS}</p> <!-- {WORDS} -->", "text/plain") == ()
