@@ -18,6 +18,7 @@ BENCHMARKS = {
     "process_costs": "memory of an idle API process, and the time until it is ready",
     "existence_timing": "whether time or size tells that something exists which may not be known of",
     "audit_throughput": "durable audit events per second, beside bare rows of the same bytes",
+    "quarantine": "what of injections and hidden text is held, and what of honest documents",
     "fsck": "how long an examination of a large base takes, and making its index anew",
     "audit_verification": "how fast an exported chain is verified",
 }
