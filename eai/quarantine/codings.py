@@ -121,6 +121,20 @@ def _binary(part: str) -> str | None:
     return "".join(chr(int(number, 2)) for number in re.findall(r"[01]{7,8}", part))
 
 
+def _octal(part: str) -> str | None:
+    return "".join(chr(int(number, 8)) for number in part.split("\\") if number)
+
+
+def _morse(part: str) -> str | None:
+    words = re.split(r"\s*[/|]\s*|\s{2,}", part.strip())
+    return " ".join("".join(_MORSE.get(sign, "") for sign in word.split()) for word in words)
+
+
+_MORSE_CODE = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- "
+    "-. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+)
+_MORSE = dict(zip(_MORSE_CODE.split(), _LETTERS, strict=True))
 _SIGN = "[A-Za-z0-9+/_-]"
 _CODE, _NEXT = r"(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])", r"(?:,\s?|\s|;|(?!\d))"
 CODINGS: Sequence[Coding] = (
@@ -153,6 +167,12 @@ CODINGS: Sequence[Coding] = (
         _decimal,
     ),
     _Runs(re.compile(r"[01](?<!\d\d)[01]{6,7}\s?(?:[01]{7,8}\s?){7,}+"), _binary),
+    _Runs(re.compile(r"(?:=[0-9A-F]{2}){10,}+"), _hexadecimal),
+    _Runs(re.compile(r"(?:\\[01][0-7]{2}){10,}+"), _octal),
+    _Runs(
+        re.compile(r"[.-](?<![^\s/][.-])[.-]{0,4}[ /|]{1,3}(?:[.-]{1,5}(?:[ /|]{1,3}|(?![.-]))){14,}+"),
+        _morse,
+    ),
     _Lines([stem.translate(_ROT13) for stem in STEMS], lambda line: line.translate(_ROT13)),
     _Lines([stem[::-1] for stem in STEMS], lambda line: line[::-1]),
     _Runs(APART, put_together),

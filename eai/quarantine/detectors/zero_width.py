@@ -17,8 +17,11 @@ _UNSEEN = (
 )
 _RUN = re.compile(f"[{_UNSEEN}]++")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]++")
+# Concealed, black on black, erased, or written over.
+_HIDING_CONTROLS = re.compile("\x1b\\[(?:[0-9;]{0,8}\\b8m|30;40m|[0-9;]{0,8}[ABFJK])|[\x08\x7f]{2}")
 _MATHEMATICAL = "\u2061\u2062\u2063\u2064"
 _SOFT_HYPHEN = "\u00ad"
+_LONGEST_CONTROL = 12
 _LONG_RUN = 4
 _IN_ONE_WORD = 2
 _NEAR = 24
@@ -39,7 +42,10 @@ class ZeroWidth:
         if not specimen.has_unseen:
             return
         for group in clusters((match.span() for match in _CONTROLS.finditer(text)), _NEIGHBOURHOOD):
-            yield Mark(Reason.CONTROL_CHARACTERS, Severity.MEDIUM, *extent(group))
+            start, end = extent(group)
+            # What a control does is told by what follows it.
+            hides = _HIDING_CONTROLS.search(text, start, end + _LONGEST_CONTROL)
+            yield Mark(Reason.CONTROL_CHARACTERS, Severity.HIGH if hides else Severity.MEDIUM, start, end)
         runs = [match.span() for match in _RUN.finditer(text)]
         for start, end in runs:
             if end - start >= _LONG_RUN:

@@ -10,7 +10,7 @@ RELEVANT = frozenset(
     "display visibility content-visibility opacity filter font-size font color".split()
     + "background background-color position left right top bottom margin-left margin-top margin".split()
     + "text-indent clip clip-path width height max-width max-height overflow overflow-x overflow-y".split()
-    + "transform scale -webkit-text-fill-color".split()
+    + "transform scale zoom z-index letter-spacing -webkit-text-fill-color".split()
 )
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")

@@ -15,12 +15,18 @@ _SMALLEST_BOX_PX = 1.0
 _OFF_PAGE_PX = -400.0
 _FAR_PX = 20_000.0
 _LEAST_OPACITY = 0.05
+_TIGHTEST_SPACING_PX = -5.0
+_LEAST_ZOOM = 0.1
+_LEAST_BLUR_PX = 8.0
+_ON_EDGE = re.compile(r"rotate[xy]\(\s*(?:90|270)deg")
+_BLURRED = re.compile(r"blur\(([^)]{1,20})\)")
 _NO_SCALE = re.compile(r"scale[xy3d]{0,2}\(\s*0*(?:\.0+\d*)?\s*[,)]")
 _MOVED = re.compile(r"translate[xy3d]{0,2}\(([^)]{1,80})\)")
 _CLIPPED = re.compile(
     r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0"
     r"|polygon\(\s*0(?:px|%)? 0(?:px|%)?\s*,\s*0(?:px|%)? 0"
 )
+_PLACED = frozenset({"absolute", "fixed", "relative"})
 _SIDES = ("left", "right", "top", "bottom", "margin-left", "margin-top", "margin")
 _ENTITY_FONT = re.compile(r"(?:^|\s)0[a-z%]{0,3}\s*/|(?:^|\s)0(?:px|pt|em|rem|%)?\s+[a-z\"']")
 
@@ -36,9 +42,7 @@ def hiding_of(style: Declarations) -> Hiding | None:
     """How an element with this style is unseen with everything in it; colours are judged elsewhere."""
     if style.get("display") == "none" or style.get("content-visibility") == "hidden":
         return Hiding.WAITING
-    if any(judge(style) for judge in (_is_faint, _is_off_page, _is_clipped, _has_no_box, _is_transformed)):
-        return Hiding.DECEPTIVE
-    return None
+    return Hiding.DECEPTIVE if any(judge(style) for judge in _JUDGES) else None
 
 
 def is_tiny(style: Declarations) -> bool | None:
@@ -64,7 +68,7 @@ def _is_faint(style: Declarations) -> bool:
 def _is_off_page(style: Declarations) -> bool:
     if (indent := _pixels(style.get("text-indent", ""))) is not None and indent <= _OFF_PAGE_PX:
         return True
-    if style.get("position") not in {"absolute", "fixed", "relative"}:
+    if style.get("position") not in _PLACED:
         return (_pixels(style.get("margin-left", "")) or 0.0) <= _OFF_PAGE_PX
     distances = [_pixels(style.get(side, "")) or 0.0 for side in _SIDES]
     return any(distance <= _OFF_PAGE_PX or distance >= _FAR_PX for distance in distances)
@@ -87,10 +91,32 @@ def _is_transformed(style: Declarations) -> bool:
     transform = style.get("transform", "")
     moves = [_pixels(move) or 0.0 for match in _MOVED.findall(transform) for move in match.split(",")]
     return (
-        bool(_NO_SCALE.search(transform))
+        bool(_NO_SCALE.search(transform) or _ON_EDGE.search(transform))
         or style.get("scale") == "0"
         or any(move <= _OFF_PAGE_PX or move >= _FAR_PX for move in moves)
     )
+
+
+def _is_blurred(style: Declarations) -> bool:
+    match = _BLURRED.search(style.get("filter", ""))
+    return match is not None and (_pixels(match[1]) or 0.0) >= _LEAST_BLUR_PX
+
+
+def _is_squeezed(style: Declarations) -> bool:
+    zoom = _number(style.get("zoom", ""))
+    spacing = _pixels(style.get("letter-spacing", ""))
+    return (zoom is not None and zoom <= _LEAST_ZOOM) or (
+        spacing is not None and spacing <= _TIGHTEST_SPACING_PX
+    )
+
+
+def _is_behind(style: Declarations) -> bool:
+    return style.get("position") in _PLACED and (_number(style.get("z-index", "")) or 0.0) < 0
+
+
+_JUDGES = (
+    _is_faint, _is_off_page, _is_clipped, _has_no_box, _is_transformed, _is_blurred, _is_squeezed, _is_behind,
+)  # fmt: skip
 
 
 def _pixels(value: str) -> float | None:

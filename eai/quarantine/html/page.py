@@ -24,7 +24,9 @@ _INTERFACE_ROLES = frozenset(
     {"dialog", "alertdialog", "menu", "alert", "tooltip", "navigation", "status", "tabpanel"}
 )
 _FOR_SCREEN_READERS = ("sr-only", "visually-hidden", "screen-reader", "visuallyhidden", "screenreader")
-_CLOSED = frozenset({"datalist", "audio", "video", "canvas"})
+_CLOSED = frozenset(
+    {"datalist", "audio", "video", "canvas", "noframes", "noembed", "progress", "meter", "rp"}
+)
 _RIGHT = "-webkit-text-fill-color"
 
 
