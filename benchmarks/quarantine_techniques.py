@@ -67,6 +67,8 @@ CODES: Mapping[str, Written] = {
     "hexadecimal apart": lambda text: text.encode().hex(" "),
     "percent": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "percent where needed": quote,
+    "quoted": lambda text: "".join(f"={byte:02X}" for byte in text.encode()),
+    "octal": lambda text: "".join(f"\\{byte:03o}" for byte in text.encode() if byte < 0x80),
     "escapes": lambda text: "".join(f"\\u{ord(sign):04x}" for sign in text),
     "binary": lambda text: " ".join(f"{byte:08b}" for byte in text.encode()),
     "rot13": lambda text: codecs.encode(text, "rot13"),
@@ -96,6 +98,11 @@ STYLES: Mapping[str, str] = {
     "moved": "transform:translateX(-9999px)",
     "filter": "filter:opacity(0)",
     "content": "content-visibility:hidden",
+    "on its edge": "transform:rotateX(90deg)",
+    "blurred": "filter:blur(20px)",
+    "squeezed": "letter-spacing:-2em",
+    "zoomed": "zoom:0.01",
+    "behind the page": "position:relative;z-index:-1",
 }
 LEFT_OUT: Mapping[str, str] = {
     "comment": "<!-- {} -->",
