@@ -215,10 +215,10 @@ class Building:
             await apply_tallies(session, run.tenant, {used.id: tally})
             for draft in wanted:
                 await reweigh_if_stale(session, self._jobs, task.base, used, draft.document)
-            await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
+            done = await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
             stored = {draft.version for draft in wanted}
             unwanted = [draft for draft in drafts if draft.version not in stored]
-            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted]})
+            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted], **done})
         return unwanted
 
     async def _in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> Sequence[Draft]:

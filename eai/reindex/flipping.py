@@ -102,7 +102,8 @@ class Flipping:
             documents_done=documents,
             completed_at=func.now(),
         )
-        await self._jobs.complete(session, run)
+        done = {"documents_done": documents, "documents_total": documents}
+        await self._jobs.complete(session, run, done)
         await self._audit.record(
             session,
             task.caller.actor,

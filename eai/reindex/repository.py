@@ -87,9 +87,24 @@ class ReindexRows:
             .execution_options(synchronize_session=False)
         )
 
-    async def count_done(self, job: JobId, documents: int) -> None:
-        """Add to what is done."""
-        await self.change(job, status="running", documents_done=ReindexJob.documents_done + documents)
+    async def count_done(self, job: JobId, documents: int) -> Mapping[str, int]:
+        """Add to what is done; tells how far it is, as its job says it to who follows that.
+
+        A document that was replaced meanwhile is done twice: there are never fewer than are done.
+        """
+        done = ReindexJob.documents_done + documents
+        counted = await self._session.execute(
+            update(ReindexJob)
+            .where(ReindexJob.tenant_id == self._tenant, ReindexJob.id == job)
+            .values(
+                status="running",
+                documents_done=done,
+                documents_total=func.greatest(ReindexJob.documents_total, done),
+            )
+            .returning(ReindexJob.documents_done, ReindexJob.documents_total)
+            .execution_options(synchronize_session=False)
+        )
+        return dict(counted.one()._mapping)  # noqa: SLF001 - the public way to a row's names
 
 
 class GenerationRows:

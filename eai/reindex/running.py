@@ -76,7 +76,8 @@ class Reindexing:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             task = await task_of(session, run)
-            await ReindexRows(session, run.tenant).change(run.job, status="running")
+            done = await ReindexRows(session, run.tenant).count_done(run.job, 0)
+            await self._jobs.confirm(session, run, done)
             base = (await present(session, run, task.base)).base
             level = await highest_level(session, run, base)
         await self._gateway.check(task.caller, task.target.embedding_model, Operation.REINDEX, level)

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from eai.reindex import building
+from tests.api.test_jobs import changes
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
 from tests.provider.steps import Step
@@ -269,3 +270,25 @@ async def test_one_key_asks_for_one_reindex(company: Company) -> None:
     again = await company.admin.post(path, json={}, headers=headers)
     assert (first.status_code, again.json()) == (202, first.json())
     assert len((await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs"))["data"]) == 1
+
+
+async def test_who_follows_the_job_sees_how_many_documents_are_done(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "DOCUMENTS_PER_BATCH", 2)
+    base = await company.base()
+    for n in range(3):
+        await company.document(base, f"Note {n}: refunds are paid in week {n}.")
+    job = await reindex(company, base)
+    told = [
+        (data["state"], data["progress"]["documents_done"], data["progress"]["documents_total"])
+        for _, data in await changes(company.admin, job["job_id"])
+    ]
+    assert told == [
+        ("queued", None, None),
+        ("running", None, None),
+        ("running", 0, 3),
+        ("running", 2, 3),
+        ("running", 3, 3),
+        ("completed", 3, 3),
+    ]
