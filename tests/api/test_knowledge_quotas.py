@@ -111,6 +111,18 @@ async def test_bytes_are_counted_by_what_a_replacement_adds(company: Company, ju
     await judge.judge(company.id)
 
 
+async def test_what_many_sources_call_alike_takes_one_place(company: Company, judge: Judge) -> None:
+    base = await company.base()
+    quota = await limit(company, "documents", 1)
+    sent = await asyncio.gather(
+        *(add(company.admin, base, f"Parcel {n}.", external_id="depot/1") for n in range(4))
+    )
+    assert sorted(answer.status_code for answer in sent) == [201] + [202] * 3
+    assert len({answer.json()["id"] for answer in sent}) == 1
+    await judge.judge(company.id)
+    assert await stands(company, quota) == (1, 0)
+
+
 async def test_a_shorter_text_that_fails_has_made_no_room(company: Company, judge: Judge) -> None:
     base = await company.base()
     quota = await limit(company, "bytes", 100)
