@@ -195,6 +195,7 @@ class WorkerSettings(Group):
     integrity_interval_s: Annotated[float, Env("EAI_WORKER_INTEGRITY_INTERVAL_SECONDS")] = Field(
         default=21_600,
         ge=0,
+        le=31_536_000,
         description="How long after the last examination of a tenant (see `eai fsck`) the workers make "
         "another. 0: never.",
     )
@@ -213,6 +214,7 @@ class ReindexSettings(Group):
     grace_s: Annotated[float, Env("EAI_REINDEX_GRACE_SECONDS")] = Field(
         default=86_400.0,
         ge=0,
+        le=31_536_000,
         description="Seconds for which a reindex can be rolled back; then the former generation is dropped.",
     )
 

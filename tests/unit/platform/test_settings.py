@@ -191,6 +191,24 @@ def test_faults_of_every_kind_are_told_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (name, value)
+        for name in (
+            "EAI_WORKER_EMBEDDINGS_REINDEX_INTERVAL_SECONDS",
+            "EAI_REINDEX_GRACE_SECONDS",
+            "EAI_WORKER_INTEGRITY_INTERVAL_SECONDS",
+            "EAI_EMBEDDINGS_BATCH_SIZE",
+        )
+        for value in ("-1", "nan", "inf", "1e12", "soon")
+    ],
+)
+def test_what_no_clock_can_count_and_no_call_can_hold_is_refused(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        load_settings({"EAI_ENV": "dev", name: value})
+
+
 def test_no_secret_shows_in_what_is_printed() -> None:
     settings = load_settings(PRODUCTION)
     assert not any(word in repr(settings) for word in ("pw", "bWFzdGVy", "qdrant-key"))
