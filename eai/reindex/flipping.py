@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import Classification, level_at
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
@@ -42,7 +43,9 @@ class Flipping:
         self._audit = audit
 
     async def flip(self, run: JobRun, task: Task) -> bool:
-        """Have the next generation searched; false when a document has come that it does not have.
+        """Have the next generation searched; false when it has to be looked at anew.
+
+        A document may have come that it does not have, and the base may have another level.
 
         Raises ReindexIncomplete, BaseGone, Fenced, VectorStoreUnavailable, and what the gateway has against
         questions to the new model.
@@ -56,19 +59,24 @@ class Flipping:
         await self._settle_average(run, task)
         for _ in range(LOOKS):
             async with self._database.transaction(run.tenant) as session:
-                is_complete, has_all_points = await self._look_and_flip(session, run, task)
+                is_complete, has_all_points = await self._look_and_flip(session, run, task, level)
             if not is_complete or has_all_points:
                 return is_complete
             # A deletion takes points before rows; a moment later the numbers agree.
             await asyncio.sleep(PAUSE_S)
         raise ReindexIncomplete
 
-    async def _look_and_flip(self, session: AsyncSession, run: JobRun, task: Task) -> tuple[bool, bool]:
+    async def _look_and_flip(
+        self, session: AsyncSession, run: JobRun, task: Task, level: Classification
+    ) -> tuple[bool, bool]:
         """Whether every served document is there, and every point; only then it is flipped."""
         await self._jobs.confirm(session, run)
         base = await GenerationRows(session, run.tenant).hold_base(task.base)
         if base is None:
             raise BaseGone
+        if level_at(base.classification) is not level:
+            # Raised meanwhile: the model that is left may see that, the one to come was not asked for it.
+            return False, False
         coverage = CoverageRows(session, run.tenant, task.base)
         if await coverage.missing(task.target.id):
             return False, False

@@ -1,12 +1,13 @@
 """Reindexes as clients meet them: asked for, followed, refused, cancelled and taken back."""
 
 import asyncio
+import threading
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from eai.reindex import building
+from eai.reindex import building, flipping
 from tests.api.test_jobs import changes
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
@@ -182,6 +183,33 @@ async def test_a_document_above_the_models_ceiling_fails_the_job_before_a_byte_l
     await judge.judge(company.id)
     told = [e["action"] for e in (await company.admin.got("/v1/audit/events", limit=200))["data"]]
     assert "knowledge_base.reindex.failed" in told
+
+
+async def test_a_level_that_is_raised_just_before_the_flip_is_judged_by_the_model_to_come(
+    company: Company, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await company.base()
+    document = await company.document(base, "Refunds are paid within a week.")
+    await judge.judge(company.id)
+    capped = await model_of(company, classification_ceiling="internal")
+    weighing, go_on, weigh = threading.Event(), threading.Event(), flipping.weights
+
+    def held(*arguments: Any) -> Any:
+        weighing.set()
+        assert go_on.wait(30)
+        return weigh(*arguments)
+
+    monkeypatch.setattr(flipping, "weights", held)
+    job = await reindex(company, base, embedding_model=capped, chunk_size=200)
+    assert await asyncio.to_thread(weighing.wait, 30)
+    path = f"/v1/knowledge-bases/{base}"
+    raised = await company.admin.patch(path, json={"classification": "confidential"})
+    assert raised.status_code == 200, raised.text
+    go_on.set()
+    failed = await ended(company.admin, base, job)
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "classification_exceeded")
+    assert await found(company, base) == [document]
+    await judge.judge(company.id)
 
 
 async def test_a_model_that_fails_midway_leaves_the_former_generation(
