@@ -267,7 +267,7 @@ ROWS = [
     ),
     left(
         "a generation that is searched and being built",
-        "base_generation_wrong",
+        "base_generation_wrong generation_abandoned",
         "UPDATE eai.kb_generations SET state = 'building' WHERE id = %(generation)s",
         "kb_generations",
     ),
