@@ -284,6 +284,8 @@ async def test_a_generation_dropped_under_a_question_is_not_missed(
         assert await dropping.drop_retired(TenantId(UUID(company.id))) == 1
         await judge.judge(company.id)
     assert {hit["document_id"] for hit in (await asking).json()["results"]} == {kept}
+    told = [event["action"] for event in (await company.admin.got("/v1/audit/events", limit=200))["data"]]
+    assert told.count("knowledge_base.generation.dropped") == 1
 
 
 async def test_reindexes_under_load_cost_no_refusal_and_lose_nothing(company: Company, judge: Judge) -> None:
