@@ -60,8 +60,18 @@ async def said(
 
 async def test_cohere_is_told_the_two_sides_of_a_search(company: Company, recorder: Recorder) -> None:
     passage, question = await said(company, recorder, cohere, "cohere")
-    assert passage == {"model": "embed-english-v3.0", "texts": [NOTE], "input_type": "search_document"}
-    assert question == {"model": "embed-english-v3.0", "texts": [ASKED], "input_type": "search_query"}
+    assert passage == {
+        "model": "embed-english-v3.0",
+        "texts": [NOTE],
+        "input_type": "search_document",
+        "truncate": "NONE",
+    }
+    assert question == {
+        "model": "embed-english-v3.0",
+        "texts": [ASKED],
+        "input_type": "search_query",
+        "truncate": "NONE",
+    }
     sent = recorder.requests[0]
     assert (sent.target, sent.headers["authorization"]) == ("/v2/embed", f"Bearer {KEY}")
 
@@ -115,11 +125,14 @@ async def test_a_provider_without_a_parameter_for_it_is_told_nothing(
         vectors = [[0.5] * 768 for _ in request.json["input"]]
         return Answer({"model": "nomic-embed-text", "embeddings": vectors, "prompt_eval_count": 5})
 
-    roles = {"document": {"input_type": "search_document"}, "query": {"task_type": "RETRIEVAL_QUERY"}}
+    roles = {
+        "document": {"input_type": "search_document"},
+        "query": {"task_type": "RETRIEVAL_QUERY"},
+    }
     passage, question = await said(company, recorder, answer, "ollama", roles=roles)
     assert (passage, question) == (
-        {"model": "nomic-embed-text", "input": [NOTE]},
-        {"model": "nomic-embed-text", "input": [ASKED]},
+        {"model": "nomic-embed-text", "input": [NOTE], "truncate": False},
+        {"model": "nomic-embed-text", "input": [ASKED], "truncate": False},
     )
 
 

@@ -58,12 +58,12 @@ CASES = [
     ),
     Case(
         "ollama", "", "/api/embed", {},
-        '{"model":"nomic-embed-text","input":["first","second"]}',
+        '{"model":"nomic-embed-text","input":["first","second"],"truncate":false}',
         answers.OLLAMA, None, 5,
     ),
     Case(
         "cohere", "", "/v2/embed", BEARER,
-        '{"model":"embed-english-v3.0","texts":["first","second"],"input_type":"search_document"}',
+        '{"model":"embed-english-v3.0","texts":["first","second"],"input_type":"search_document","truncate":"NONE"}',
         answers.COHERE, None, 7,
     ),
     Case(
