@@ -15,7 +15,6 @@ from eai.access.subject import Subject
 from eai.api import pages
 from eai.api.admission import Admission
 from eai.api.entrance import Entrance
-from eai.api.event_stream import OpenStreams
 from eai.api.handlers import HANDLERS
 from eai.api.idempotency import Idempotency
 from eai.api.openapi import TITLE
@@ -64,7 +63,6 @@ def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) 
     app.state.platform = platform
     app.state.admission = Admission(platform.identity, _limit_of(platform), platform.failures)
     app.state.idempotency = Idempotency(platform.database, platform.keyring)
-    app.state.open_streams = OpenStreams()
     app.state.cursors = Cursors(platform.keyring.master.derive("cursors"))
     # Side by side: nested routers would be searched twice at each level.
     for router in routers() if routes is None else routes:

@@ -1,9 +1,7 @@
 """Answers that come in pieces: one task makes them while the client is there, and ends when it leaves."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 import structlog
 from starlette.background import BackgroundTask
@@ -11,12 +9,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from eai.api.errors import InternalError
-from eai.kernel.errors import EaiError, RateLimited
-from eai.kernel.ids import TenantId
+from eai.kernel.errors import EaiError
 
 MEDIA_TYPE = "text/event-stream"
-MOST_PER_TENANT = 100
-"""Streams that a tenant may have open in one process; each holds a connection at both ends."""
 
 Write = Callable[[bytes], Awaitable[None]]
 Produce = Callable[[Write], Awaitable[None]]
@@ -89,27 +84,6 @@ class EventStream(Response):
             log.exception("stream.failed")
             await write(self._tell(InternalError()))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-class OpenStreams:
-    """How many streams each tenant has open in this process."""
-
-    def __init__(self, most: int = MOST_PER_TENANT) -> None:
-        self._most = most
-        self._open: Counter[TenantId] = Counter()
-
-    @contextmanager
-    def one_of(self, tenant: TenantId) -> Iterator[None]:
-        """Count a stream while the block lasts. Raises RateLimited when the tenant has too many."""
-        if self._open[tenant] >= self._most:
-            raise RateLimited(retry_after_s=1)
-        self._open[tenant] += 1
-        try:
-            yield
-        finally:
-            self._open[tenant] -= 1
-            if not self._open[tenant]:
-                del self._open[tenant]
 
 
 async def _left(receive: Receive) -> None:

@@ -10,9 +10,10 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TypeVar, cast
 
-from eai.gateway.breaker import Breaker
+from eai.gateway.breaker import Breakers, TenantBreaker
 from eai.gateway.errors import ProviderRefused, ProviderUnavailable
 from eai.kernel.errors import BadGateway, EaiError
+from eai.kernel.ids import TenantId
 
 T = TypeVar("T")
 Before = Callable[[], Awaitable[None]]
@@ -108,15 +109,23 @@ class Attempts:
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers = Breakers(clock)
 
-    async def run(self, endpoint: str, attempt: Callable[[float], Awaitable[T]], before: Before) -> T:
+    async def run(
+        self,
+        endpoint: str,
+        attempt: Callable[[float], Awaitable[T]],
+        before: Before,
+        *,
+        tenant: TenantId | None = None,
+    ) -> T:
         """What `attempt` returns; it is given the seconds that are left for it.
 
-        `before` is awaited ahead of each attempt, and what it raises ends the call. Raises ProviderRefused
-        and ProviderUnavailable. See `was_sent` for whether an error may have been charged for.
+        What fails for one tenant keeps no other from trying. `before` is awaited ahead of each attempt, and
+        what it raises ends the call. Raises ProviderRefused and ProviderUnavailable. See `was_sent` for
+        whether an error may have been charged for.
         """
-        course = self._course(endpoint, self._deadline_s)
+        course = self._course(endpoint, tenant, self._deadline_s)
         with course:
             while True:
                 left_s = await course.start(before)
@@ -130,10 +139,15 @@ class Attempts:
                 await self._sleep(pause_s)
 
     async def stream(
-        self, endpoint: str, attempt: Callable[[float], AsyncIterator[T]], before: Before
+        self,
+        endpoint: str,
+        attempt: Callable[[float], AsyncIterator[T]],
+        before: Before,
+        *,
+        tenant: TenantId | None = None,
     ) -> AsyncGenerator[T, None]:
         """As `run`, in pieces; once the first has been handed on there is no other attempt."""
-        course = self._course(endpoint, self._stream_deadline_s)
+        course = self._course(endpoint, tenant, self._stream_deadline_s)
         with course:
             while True:
                 left_s = await course.start(before)
@@ -149,8 +163,8 @@ class Attempts:
                     return
                 await self._sleep(pause_s)
 
-    def _course(self, endpoint: str, deadline_s: float) -> "_Course":
-        breaker = self._breakers.setdefault(endpoint, Breaker(self._clock))
+    def _course(self, endpoint: str, tenant: TenantId | None, deadline_s: float) -> "_Course":
+        breaker = self._breakers.of(endpoint, tenant)
         return _Course(endpoint, breaker, self._clock, self._clock() + deadline_s, self._jitter)
 
 
@@ -170,7 +184,7 @@ class _Course:
     def __init__(
         self,
         endpoint: str,
-        breaker: Breaker,
+        breaker: TenantBreaker,
         clock: Callable[[], float],
         ends_at: float,
         jitter: Callable[[], float],
@@ -236,7 +250,7 @@ class _Course:
         # Who asks for patience, or refuses one input, is there: others may be served meanwhile.
         is_away = failure.status is None or failure.status in RETRYABLE - {HTTPStatus.TOO_MANY_REQUESTS}
         if failure.is_retryable and is_away:
-            self._breaker.failed()
+            self._breaker.failed(was_reached=failure.was_sent or failure.status is not None)
         else:
             self._breaker.answered()
 
