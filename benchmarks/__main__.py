@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 BENCHMARKS = {
     "retrieval_quality": "how well each leg and both together rank, beside Haystack's BM25",
+    "slow_model_fusion": "the same for local-e5-384 on a part of the sets, which takes it twelve minutes",
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
     "gateway_overhead": "what a call of a model costs through the gateway, beside none and LiteLLM's proxy",

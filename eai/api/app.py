@@ -64,8 +64,7 @@ def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) 
     app.state.platform = platform
     app.state.admission = Admission(platform.identity, _limit_of(platform), platform.failures)
     app.state.idempotency = Idempotency(platform.database, platform.keyring)
-    app.state.open_streams = OpenStreams()
-    app.state.job_streams = OpenStreams(MOST_FOLLOWED, most_of_one=MOST_FOLLOWED_BY_ONE)
+    app.state.job_streams = OpenStreams(MOST_FOLLOWED, MOST_FOLLOWED_BY_ONE)
     app.state.cursors = Cursors(platform.keyring.master.derive("cursors"))
     # Side by side: nested routers would be searched twice at each level.
     for router in routers() if routes is None else routes:

@@ -15,10 +15,8 @@ from eai.kernel.errors import EaiError, RateLimited
 from eai.kernel.ids import PrincipalId, TenantId
 
 MEDIA_TYPE = "text/event-stream"
-MOST_PER_TENANT = 100
-"""Streams that a tenant may have open in one process; each holds a connection at both ends."""
 MOST_FOLLOWED = 20
-"""Streams that follow jobs; each also asks the database twice a second."""
+"""Streams that follow jobs, of a tenant in one process: each also asks the database twice a second."""
 MOST_FOLLOWED_BY_ONE = 10
 """Of these, what one principal may hold: nobody keeps the others of a tenant from following theirs."""
 
@@ -98,24 +96,22 @@ class EventStream(Response):
 class OpenStreams:
     """How many streams each tenant has open in this process, and each of its principals."""
 
-    def __init__(self, most: int = MOST_PER_TENANT, *, most_of_one: int | None = None) -> None:
+    def __init__(self, most: int, most_of_one: int) -> None:
         self._most = most
-        self._most_of_one = most if most_of_one is None else most_of_one
+        self._most_of_one = most_of_one
         self._open: Counter[TenantId | PrincipalId] = Counter()
 
     @contextmanager
-    def one_of(self, tenant: TenantId, principal: PrincipalId | None = None) -> Iterator[None]:
+    def one_of(self, tenant: TenantId, principal: PrincipalId) -> Iterator[None]:
         """Count a stream while the block lasts. Raises RateLimited when there are too many."""
-        holders: dict[TenantId | PrincipalId, int] = {tenant: self._most}
-        if principal is not None:
-            holders[principal] = self._most_of_one
-        if any(self._open[holder] >= most for holder, most in holders.items()):
+        if self._open[tenant] >= self._most or self._open[principal] >= self._most_of_one:
             raise RateLimited(retry_after_s=1)
-        self._open.update(holders.keys())
+        holders = (tenant, principal)
+        self._open.update(holders)
         try:
             yield
         finally:
-            self._open.subtract(holders.keys())
+            self._open.subtract(holders)
             for holder in holders:
                 if not self._open[holder]:
                     del self._open[holder]

@@ -11,8 +11,10 @@ from typing import Any, Protocol
 from eai.access.classification import Classification
 from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
 from eai.gateway.calls import Caller, ModelCall, Operation
+from eai.gateway.context import excess
 from eai.gateway.errors import (
     CapabilityMissing,
+    ContextExceeded,
     DlpBlocked,
     KillSwitchEngaged,
     ModelDisabled,
@@ -47,7 +49,8 @@ class Intent:
     """A call on its way through the controls: `level` and `texts` are what would really leave.
 
     `searched_by` are the rules by which these very texts were looked through; None where nobody has yet.
-    `raised_by` are the entities for which `level` is higher than it was said to be.
+    `raised_by` are the entities for which `level` is higher than it was said to be. `call` is what was asked,
+    and None for whoever only wants to know.
     """
 
     caller: Caller
@@ -60,6 +63,7 @@ class Intent:
     warnings: tuple[str, ...] = ()
     searched_by: DlpRules | None = None
     raised_by: tuple[str, ...] = ()
+    call: ModelCall | None = None
 
     @classmethod
     def of(cls, call: ModelCall, facts: Facts, searched_by: DlpRules | None = None) -> "Intent":
@@ -72,6 +76,7 @@ class Intent:
             call.texts,
             facts,
             searched_by=searched_by,
+            call=call,
         )
 
     @property
@@ -96,7 +101,7 @@ class Controls:
         self._before_texts = (
             self._known, self._enabled, self._not_stopped, self._ceiling, self._retention, self._region,
         )  # fmt: skip
-        self._chain = (*self._before_texts, self._dlp, self._policies, self._reachable)
+        self._chain = (*self._before_texts, self._fits, self._dlp, self._policies, self._reachable)
 
     async def admit(self, intent: Intent) -> Intent:
         """Return what may be sent. Raises the first refusal; a reservation is still to come."""
@@ -159,6 +164,14 @@ class Controls:
             and not any(lies_in(region, each) for each in accepted)
         ):
             raise RegionRefused(model=intent.name, region=region)
+        return intent
+
+    async def _fits(self, intent: Intent) -> Intent:
+        # The models of this process read what is longer in parts, and lose nothing of it.
+        most = None if intent.model.is_local else intent.model.context_tokens
+        fewest = None if most is None or intent.call is None else excess(intent.call, most)
+        if most is not None and fewest is not None:
+            raise ContextExceeded(model=intent.name, tokens=fewest, context_tokens=most)
         return intent
 
     async def _dlp(self, intent: Intent) -> Intent:

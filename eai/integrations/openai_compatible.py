@@ -15,8 +15,8 @@ from uuid import uuid4
 
 import orjson
 
-from eai.gateway.attempts import ProviderFailure, retry_after_s
 from eai.gateway.errors import EgressDenied, ProviderResponseInvalid
+from eai.gateway.failures import ProviderFailure, retry_after_s
 from eai.gateway.ports import (
     ChatMessage,
     EmbeddingRole,

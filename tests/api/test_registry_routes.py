@@ -54,7 +54,7 @@ async def test_the_life_of_an_endpoint(stack: Stack, company: Company) -> None:
     assert made.status_code == 201, made.text
     endpoint = made.json()
     assert set(endpoint) == {
-        "id", "name", "kind", "url", "region", "retention", "classification_ceiling", "tenants",
+        "id", "name", "kind", "template", "url", "region", "retention", "classification_ceiling", "tenants",
         "has_api_key", "created_at", "updated_at",
     }  # fmt: skip
     assert {name: endpoint[name] for name in body if name != "api_key"} == {

@@ -24,8 +24,9 @@ async def create_provider_endpoint(
 ) -> EndpointOut:
     """Approve an endpoint. Nothing is called; `api_key` is sealed and never shown.
 
-    409 `name_taken`. The URL is `https` unless the host is listed in `EAI_EGRESS_ALLOW`, and holds neither
-    user, query nor fragment.
+    With the `template` of a provider instead of a `kind`, the endpoint is that provider's, at its own address
+    unless `url` says another. 409 `name_taken`. The URL is `https` unless the host is listed in
+    `EAI_EGRESS_ALLOW`, and holds neither user, query nor fragment.
     """
     made = await services.provider_endpoints.create(session, caller, new_id, new)
     return tags.show(made, made.revision)

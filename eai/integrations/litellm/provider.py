@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from eai.gateway.answers import believed, believed_completion, believed_delta, size_of
-from eai.gateway.attempts import ProviderFailure, retry_after_s
 from eai.gateway.errors import EgressDenied, ModelDisabled, ProviderResponseInvalid
+from eai.gateway.failures import ProviderFailure, retry_after_s
 from eai.gateway.ports import (
     ChatMessage,
     EmbeddingRole,
@@ -63,11 +63,7 @@ class _Asked(Generic[T]):
 
 
 class InProcessLiteLLM:
-    """One per process.
-
-    An endpoint without a URL leads to the public address of the provider whose name it bears: `cohere`, or
-    `cohere-` and whatever tells two of them apart.
-    """
+    """One per process, for the endpoints that were approved as one of these providers."""
 
     def __init__(
         self, outbound: Outbound, *, library: Library | None = None, now: Callable[[], float] = time.time
@@ -219,17 +215,12 @@ def _way(target: Target, capability: Capability) -> _Way:
         raise ModelDisabled(model=target.model.name)
     route, template = found
     # Whoever chooses a model does not choose who is given the endpoint's key.
-    own = template.url if _is_named_after(target.endpoint.name, template.name) else None
-    url = target.endpoint.url or own
+    url = target.endpoint.url if target.endpoint.template == template.name else None
     if url is None or (template.needs_key and not target.api_key):
         # Without a key, the library would take whatever the environment holds.
         raise ModelDisabled(model=target.model.name)
     name = target.model.provider_model.partition("/")[2]
     return _Way(route, url.rstrip("/") + route.paths[capability], f"{route.speaks_as}/{name}")
-
-
-def _is_named_after(endpoint: str, provider: str) -> bool:
-    return endpoint == provider or endpoint.startswith(f"{provider}-")
 
 
 def _as_text(route: Route, text: str) -> str:

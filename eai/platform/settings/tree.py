@@ -145,6 +145,13 @@ class ModelSettings(Group):
     embeddings_batch_size: Annotated[int, Env("EAI_EMBEDDINGS_BATCH_SIZE")] = Field(
         default=64, ge=1, le=2048, description="Most texts in one embedding call."
     )
+    calls_per_tenant: Annotated[int, Env("EAI_MODEL_CALLS_PER_TENANT")] = Field(
+        default=100,
+        ge=1,
+        le=512,
+        description="Most calls of providers that a tenant may have open in one process, streams among them. "
+        "Further ones are refused with 429; those that take documents in wait.",
+    )
 
 
 class PolicySettings(Group):
