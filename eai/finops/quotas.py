@@ -111,7 +111,7 @@ async def _added(rows: QuotaRows, subject: Subject, quota: UUID, wanted: NewQuot
     except IntegrityError as error:
         # Its owner is no group and no base of this tenant.
         raise OwnerUnknown from error
-    if row is not None:
+    if row is not None and wanted.period is not Window.TOTAL:
         await rows.take_over(row)
     return row
 

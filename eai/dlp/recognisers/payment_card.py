@@ -39,11 +39,12 @@ _STANDING = re.compile(
     rf"|[0-9]{{4}}{SIGN}(?:[0-9]{{6}}(?P=sign)[0-9]{{4,5}}|[0-9]{{4}}(?:(?P=sign)[0-9]{{4}}){{2}}){ENDS})"
     rf"(?P<more>(?P=sign)[0-9]{{3}}{ENDS})?)"
 )
-# Across strokes only as it stands on the card, or digit by digit: an address of the web is full of numbers.
+# Across strokes only as it stands on the card, or digit by digit up to the last of them: an address of the
+# web is full of numbers.
 _STROKED = re.compile(
     rf"{STARTS}(?=(?P<whole>[0-9]{{4}}(?P<sign>{STROKE})"
     rf"(?:[0-9]{{6}}(?P=sign)[0-9]{{4,5}}|[0-9]{{4}}(?:(?P=sign)[0-9]{{4}}){{2}}){ENDS}"
-    rf"|[0-9](?P<one>{STROKE})[0-9](?:(?P=one)[0-9]){{12,17}}{ENDS})(?P<more>(?P=sign)[0-9]{{3}}{ENDS})?)"
+    rf"|[0-9](?P<one>{STROKE})[0-9](?:(?P=one)[0-9]){{12,17}}{ENDS}(?!(?P=one)[0-9]{ENDS}))(?P<more>(?P=sign)[0-9]{{3}}{ENDS})?)"
 )
 _DINERS = re.compile(rf"[0-9]{{4}}{SIGN}[0-9]{{6}}(?P=sign)[0-9]{{4}}")
 
