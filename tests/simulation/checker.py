@@ -110,19 +110,20 @@ class Checker:
                     yield f"I3 the point of chunk {chunk.id} of {id_} is another one's"
 
     def _rights(self, now: State) -> Iterator[str]:
-        """I12: each chunk's class says what its raw rights say, and what is pending binds what answers."""
-        for chunk in now.chunks:
+        """I12: the class of what answers says what its raw rights say, and what is pending binds what answers."""
+        for chunk in now.of_served_versions:
             document, rights = now.documents[chunk.document], now.classes.get(chunk.class_)
             raw = (document.readers, document.classification, chunk.readers, chunk.classification)
             if rights is None or raw != (
                 rights.readers, rights.classification, rights.chunk_readers, rights.chunk_classification,
             ):  # fmt: skip
-                yield f"I12 chunk {chunk.id} of {chunk.document} has class {chunk.class_}, which is not {raw}"
+                yield f"I12 chunk {chunk.id} of {chunk.document} has class {chunk.class_}: {rights}, not {raw}"
         for version in now.versions.values():
             document = now.documents[version.document]
             wanted = version.intended.get("readers")
             is_coming = version.status in {"pending", "processing"} and document.serving
-            if is_coming and wanted is not None and not set(document.readers or ["tenant:*"]) <= set(wanted):
+            answers_to = {"tenant:*"} if document.readers is None else set(document.readers)
+            if is_coming and wanted is not None and not answers_to <= set(wanted):
                 yield f"I12 {version.document} answers to {document.readers}, and will only to {wanted}"
 
     # -- questions

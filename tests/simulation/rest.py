@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import psycopg
 
 from eai.knowledge.lexical import Language, analyse_document, document_weights
@@ -78,7 +79,7 @@ def _points(state: State, store: MemoryVectors) -> Iterator[str]:
             yield f"S3-78 the vector of {chunk.id} is not of {generation.model}"
         terms = analyse_document(chunk.content, Language.ENGLISH)
         weights = document_weights(terms, generation.average_length)
-        if point.sparse.values.tobytes() != weights.values.tobytes():
+        if not np.allclose(point.sparse.values, weights.values, rtol=1e-5):
             yield f"I3 the weights of {chunk.id} in a {generation.state} generation are of another average length"
 
 

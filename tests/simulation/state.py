@@ -45,6 +45,12 @@ class State:
         return found
 
     @cached_property
+    def of_served_versions(self) -> Sequence[Row]:
+        """The passages of what answers, in every generation."""
+        served = {document.serving for document in self.served.values()}
+        return [chunk for chunk in self.chunks if chunk.version in served]
+
+    @cached_property
     def moving(self) -> frozenset[str]:
         """Documents whose points have yet to follow a change of rights."""
         return frozenset(job.document for job in self.jobs if job.name == "knowledge.move_rights")
