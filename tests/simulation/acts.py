@@ -21,6 +21,7 @@ from tests.simulation.processes import Process
 from tests.simulation.templates import Tenant
 from tests.simulation.world import submission_of, text_of
 
+Theme = tuple[tuple[Callable[[], "Act"], ...], ...]
 Body = Callable[[int, Process], Awaitable[Any]]
 
 
@@ -42,20 +43,41 @@ class Acts:
     checker: Checker
     new_id: Callable[[], UUID]
     drawn: int = 0
-    reindexes: int = 0
+    focus: DocumentId | None = None
 
-    def draw(self, count: int) -> list[Act]:
-        """At least one question and one change among them."""
-        changes = [self._change() for _ in range(count - 1)]
-        questions = [self.query(self.rng.choice(("admin", "ann", "ben")))]
-        return [*changes, *questions] if self.rng.random() < 0.5 else [*questions, *changes]
+    def draw(self) -> list[Act]:
+        """A question, and changes that belong together."""
+        theme = self.rng.choice(self._themes())
+        self.focus = self.rng.choice(self.tenant.documents) if self.rng.random() < 0.7 else None
+        changes = [self.rng.choice(kinds)() for kinds in theme]
+        acts = [*changes, self.query(self.rng.choice(("admin", "ann", "ben")))]
+        self.rng.shuffle(acts)
+        return acts
 
-    def _change(self) -> Act:
-        kinds = {self.ingest: 3, self.replace: 4, self.delete: 2, self.set_acl: 3, self.reindex: 3, self._ask: 1}
-        if self.tenant.reindex or self.reindexes:
-            kinds |= {self.cancel: 1, self.roll_back: 2 if self.tenant.reindex else 1, self.drop_retired: 1}
-        (kind,) = self.rng.choices([*kinds], [*kinds.values()])
-        return kind()
+    def _themes(self) -> list[Theme]:
+        writes = (self.ingest, self.replace, self.replace, self.delete, self.set_acl, self.set_acl)
+        anything = (*writes, self.reindex, self._ask)
+        again = (self.roll_back, self.roll_back, self.cancel, self.drop_retired)
+        themes: list[Theme] = [
+            ((self.replace,), (self.replace, self.set_acl)),
+            ((self.replace,), (self.replace, self.delete)),
+            ((self.set_acl, self.replace), (self.set_acl,)),
+            ((self.ingest,), writes),
+            ((self.delete,), writes),
+            ((self.reindex,), writes),
+            ((self.reindex,), (self.replace, self.ingest, self.set_acl), writes),
+            ((self.reindex,), (self.cancel, self.reindex), writes),
+            (anything, anything, anything),
+        ]
+        if self.tenant.reindex:
+            themes = [
+                ((self.roll_back,), again),
+                ((self.roll_back,), (self.drop_retired,), writes),
+                ((self.roll_back,), writes),
+                ((self.roll_back, self.drop_retired), (self.reindex,), writes),
+                (again, anything, anything),
+            ]
+        return themes
 
     def _ask(self) -> Act:
         return self.query(self.rng.choice(("ann", "ben")))
@@ -132,7 +154,6 @@ class Acts:
         return Act(f"gives {document.hex[-4:]} {given}", body)
 
     def reindex(self) -> Act:
-        self.reindexes += 1
         wanted = self.rng.choice(
             [{}, {"embedding_model": OTHER.name}, {"embedding_model": ONE.name}, {"chunk_size": 160}]
         )
@@ -181,7 +202,7 @@ class Acts:
         return str(rows[-1].id) if rows else str(self.tenant.base)
 
     def _document(self) -> DocumentId:
-        return self.rng.choice(self.tenant.documents)
+        return self.focus or self.rng.choice(self.tenant.documents)
 
     def _marker(self) -> str:
         self.drawn += 1

@@ -1,0 +1,46 @@
+"""Bugs that somebody might make: each takes one guard away, for as long as its patch lasts.
+
+They prove the checker: schedules that are played on one of them must fail, within so many of them.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from tests.simulation.bugs import documents, generations, queries
+
+Patch = AbstractContextManager[Any]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One of `within` schedules finds it, and says so beginning with one of `invariants`."""
+
+    makes: Callable[[], Patch]
+    invariants: tuple[str, ...]
+    within: int
+
+    @property
+    def name(self) -> str:
+        return self.makes.__name__
+
+
+BUGS = (
+    Bug(documents.delete_then_add, ("I6",), 20),
+    Bug(documents.points_retired_before_the_swap, ("I3",), 20),
+    Bug(documents.old_text_over_new, ("I2",), 200),
+    Bug(documents.replaced_under_old_rights, ("I12",), 20),
+    Bug(documents.rights_wait_for_the_swap, ("I12",), 20),
+    Bug(documents.rows_removed_before_points, ("I3",), 200),
+    Bug(documents.no_fence_on_complete, ("I7",), 200),
+    Bug(documents.no_fence_on_confirm, ("I7",), 200),
+    Bug(generations.generation_not_pinned, ("I6",), 200),
+    Bug(generations.flipped_unverified, ("I6",), 200),
+    Bug(generations.stored_with_old_rights, ("I12",), 200),
+    Bug(generations.rights_moved_where_searched_only, ("I12",), 100),
+    Bug(generations.dropped_though_serving, ("I4",), 200),
+    Bug(queries.keyword_leg_unfiltered, ("I1",), 20),
+    Bug(queries.recheck_skipped, ("I1",), 100),
+    Bug(queries.torn_unnoticed, ("I6",), 200),
+)
