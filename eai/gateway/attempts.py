@@ -10,6 +10,8 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TypeVar, cast
 
+import structlog
+
 from eai.gateway.breaker import Breaker
 from eai.gateway.errors import ProviderRefused, ProviderUnavailable
 from eai.kernel.errors import BadGateway, EaiError
@@ -40,11 +42,14 @@ _USUAL_ADVICE_S = 5
 _LONGEST_ADVICE_S = 3600
 _SENT = "_was_sent"
 
+_log = structlog.get_logger(__name__)
+
 
 class ProviderFailure(Exception):
     """An attempt that failed. `retry_after_s` is the provider's own wish, where it had one.
 
-    `was_sent` says whether the provider may have worked, and charged, for it.
+    `was_sent` says whether the provider may have worked, and charged, for it. `reason` is one word for the
+    operator's log, never anything that was exchanged.
     """
 
     def __init__(
@@ -54,12 +59,14 @@ class ProviderFailure(Exception):
         status: int | None = None,
         retry_after_s: float | None = None,
         was_sent: bool = True,
+        reason: str = "status",
     ) -> None:
         super().__init__(status)
         self.is_retryable = is_retryable
         self.status = status
         self.retry_after_s = retry_after_s
         self.was_sent = was_sent
+        self.reason = reason
 
     @classmethod
     def of_status(cls, status: int, retry_after_s: float | None = None) -> "ProviderFailure":
@@ -161,7 +168,7 @@ async def _within(attempt: Callable[[float], Awaitable[T]], left_s: float) -> T:
     except TimeoutError:
         if not limit.expired():
             raise
-    raise ProviderFailure(is_retryable=True)
+    raise ProviderFailure(is_retryable=True, reason="deadline")
 
 
 class _Course:
@@ -224,13 +231,19 @@ class _Course:
         self._failures += 1
         self._was_sent = self._was_sent or failure.was_sent
         self._judge(failure)
-        if failure.status in REFUSALS and not failure.is_retryable:
-            raise ProviderRefused(provider=self._endpoint, status=failure.status) from failure
         pause_s = self._pause_s(failure.retry_after_s)
         is_last = self._has_answered or not failure.is_retryable or self._failures >= _MOST_FAILURES
-        if is_last or self._clock() + pause_s >= self._ends_at:
-            raise self._unavailable(failure.retry_after_s, failure.status) from failure
-        return pause_s
+        if not is_last and self._clock() + pause_s < self._ends_at:
+            return pause_s
+        self._tell(failure)
+        if failure.status in REFUSALS and not failure.is_retryable:
+            raise ProviderRefused(provider=self._endpoint, status=failure.status) from failure
+        raise self._unavailable(failure.retry_after_s, failure.status) from failure
+
+    def _tell(self, failure: ProviderFailure) -> None:
+        # For operators alone, who mend what it was: a key that is refused, a host that is not trusted.
+        told = {"status": failure.status, "reason": failure.reason, "attempts": self._failures}
+        _log.warning("provider_failed", endpoint=self._endpoint, **told)
 
     def _judge(self, failure: ProviderFailure) -> None:
         # Who asks for patience, or refuses one input, is there: others may be served meanwhile.

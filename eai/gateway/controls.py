@@ -6,7 +6,7 @@ was read in one snapshot; the switches and every limit are read again in the sta
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from eai.access.classification import Classification
 from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
@@ -47,6 +47,7 @@ class Intent:
     """A call on its way through the controls: `level` and `texts` are what would really leave.
 
     `searched_by` are the rules by which these very texts were looked through; None where nobody has yet.
+    `raised_by` are the entities for which `level` is higher than it was said to be.
     """
 
     caller: Caller
@@ -58,6 +59,7 @@ class Intent:
     facts: Facts
     warnings: tuple[str, ...] = ()
     searched_by: DlpRules | None = None
+    raised_by: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, call: ModelCall, facts: Facts, searched_by: DlpRules | None = None) -> "Intent":
@@ -135,13 +137,17 @@ class Controls:
     async def _ceiling(self, intent: Intent) -> Intent:
         ceiling = intent.model.classification_ceiling
         if intent.level.exceeds(ceiling):
-            raise ClassificationExceeded(model=intent.name, classification=intent.level, ceiling=ceiling)
+            raise ClassificationExceeded(
+                model=intent.name, classification=intent.level, ceiling=ceiling, **_raised(intent)
+            )
         return intent
 
     async def _retention(self, intent: Intent) -> Intent:
         kept, bound = intent.model.retention, intent.facts.retention_required_from
         if kept.days != 0 and not bound.exceeds(intent.level):
-            raise RetentionRefused(model=intent.name, retention=str(kept), classification=intent.level)
+            raise RetentionRefused(
+                model=intent.name, retention=str(kept), classification=intent.level, **_raised(intent)
+            )
         return intent
 
     async def _region(self, intent: Intent) -> Intent:
@@ -162,14 +168,15 @@ class Controls:
         if verdict.action is DlpAction.BLOCK or (
             verdict.action is DlpAction.REDACT and intent.operation in _STORED
         ):
-            raise DlpBlocked(entities=_entities(verdict))
+            raise DlpBlocked(entities=_entities(verdict, DlpAction.REDACT, DlpAction.BLOCK))
         intent = replace(intent, searched_by=intent.facts.dlp)
         if verdict.action is DlpAction.REDACT:
             intent = replace(intent, texts=verdict.texts, warnings=(*intent.warnings, REDACTED))
         if verdict.level is None or not verdict.level.exceeds(intent.level):
             return intent
         # What was found weighs more than what was declared, and must pass again what weighs it.
-        raised = replace(intent, level=verdict.level)
+        entities = tuple(_entities(verdict, DlpAction.RAISE))
+        raised = replace(intent, level=verdict.level, raised_by=entities)
         return await self._retention(await self._ceiling(raised))
 
     async def _policies(self, intent: Intent) -> Intent:
@@ -186,9 +193,13 @@ _STORED = frozenset({Operation.INGEST, Operation.REINDEX})
 """Work whose text stays: a vector of other words than the stored ones would be a silent change."""
 
 
-def _entities(verdict: Verdict) -> list[str]:
-    strict = (DlpAction.REDACT, DlpAction.BLOCK)
-    return sorted({finding.entity for finding in verdict.findings if finding.action in strict})
+def _entities(verdict: Verdict, *actions: DlpAction) -> list[str]:
+    return sorted({finding.entity for finding in verdict.findings if finding.action in actions})
+
+
+def _raised(intent: Intent) -> dict[str, Any]:
+    """A detail of the refusal: whoever declared a lower level would not know why it is another."""
+    return {"entities": list(intent.raised_by)} if intent.raised_by else {}
 
 
 def _question(intent: Intent) -> PolicyRequest:

@@ -96,5 +96,5 @@ class Dispatch:
         except SealBroken:
             # Sealed under another master key, or altered: nothing is sent until an operator sets it anew.
             _log.error("provider_key.broken", endpoint=endpoint.name)
-            raise ProviderFailure(is_retryable=False, was_sent=False) from None
+            raise ProviderFailure(is_retryable=False, was_sent=False, reason="key_broken") from None
         return Target(model, endpoint, key, deadline_s)

@@ -66,6 +66,10 @@ class ProviderEndpoints:
         await self._record(session, subject, AuditAction.PROVIDER_ENDPOINT_CREATE, row, _facts(row))
         return _shown(row)
 
+    async def meant(self, session: AsyncSession, reference: str) -> UUID:
+        """The id of the endpoint that is called by its id or its name. Raises NotFound."""
+        return await EndpointRows(session).meant(reference)
+
     async def get(self, session: AsyncSession, endpoint: UUID) -> EndpointOut:
         """One endpoint. Raises NotFound."""
         row = await EndpointRows(session).find(endpoint)

@@ -174,3 +174,18 @@ async def test_the_index_being_down_is_said_and_nothing_is_lost(stack: Stack, co
         await stack.engine.start()
     answer = await company.admin.post(path(base), json={"query": "refund"})
     assert [result["content"] for result in answer.json()["results"]] == [REFUND]
+
+
+async def test_a_base_whose_first_text_was_refused_holds_nothing_and_says_so(
+    stack: Stack, company: Company
+) -> None:
+    base = await company.base("tenant:*")
+    secret = {"title": "Key", "content": "The key is AKIAIOSFODNN7EXAMPLE."}
+    refused_text = await company.admin.post(f"/v1/knowledge-bases/{base}/documents", json=secret)
+    assert (refused_text.status_code, refused_text.json()["error"]["code"]) == (403, "dlp_blocked")
+    await stack.engine.kill()
+    try:
+        answer = await company.admin.post(path(base), json={"query": "key"})
+        assert (answer.status_code, answer.json()["results"]) == (200, [])
+    finally:
+        await stack.engine.start()

@@ -177,9 +177,9 @@ class InProcessLiteLLM:
         if isinstance(error, AddressRefused | Strayed):
             return EgressDenied(provider=target.endpoint.name)
         if isinstance(error, OutboundFailed) and error.failure is not Failure.UNREADABLE:
-            return ProviderFailure(is_retryable=True, was_sent=error.was_sent)
+            return ProviderFailure(is_retryable=True, was_sent=error.was_sent, reason=error.failure)
         if error is None and exchange.status is None:
-            return ProviderFailure(is_retryable=False, was_sent=False)
+            return ProviderFailure(is_retryable=False, was_sent=False, reason="library")
         if exchange.status is not None and not httpx.codes.is_success(exchange.status):
             wish_s = retry_after_s(exchange.headers.get("retry-after"), self._now())
             return ProviderFailure.of_status(exchange.status, wish_s)

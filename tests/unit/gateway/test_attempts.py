@@ -6,6 +6,7 @@ from contextlib import aclosing
 from email.utils import formatdate
 
 import pytest
+from structlog.testing import capture_logs
 
 from eai.gateway.attempts import Attempts, ProviderFailure, retry_after_s, was_sent
 from eai.gateway.errors import (
@@ -119,6 +120,32 @@ async def test_what_would_fail_again_is_not_tried_again(
     assert len(provider.given) == 1
     assert type(error) is kind
     assert error.details == {"provider": "vllm", "status": code}
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (status(401), {"status": 401, "reason": "status", "attempts": 1}),
+        (status(503), {"status": 503, "reason": "status", "attempts": 4}),
+        (
+            ProviderFailure(is_retryable=True, was_sent=False, reason="unsent"),
+            {"status": None, "reason": "unsent", "attempts": 4},
+        ),
+    ],
+    ids=str,
+)
+async def test_what_a_call_failed_for_is_told_the_operator(
+    attempts: Attempts, failure: ProviderFailure, told: dict[str, object]
+) -> None:
+    with capture_logs() as logs:
+        await failure_of(attempts.run("vllm", Provider(*[failure] * 4), nothing))
+    assert logs == [{"event": "provider_failed", "log_level": "warning", "endpoint": "vllm", **told}]
+
+
+async def test_trouble_that_passed_is_not_told(attempts: Attempts) -> None:
+    with capture_logs() as logs:
+        await attempts.run("vllm", Provider(status(503), "well"), nothing)
+    assert logs == []
 
 
 @pytest.mark.parametrize(

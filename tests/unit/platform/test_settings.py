@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from eai.platform.settings import Environment, Settings, SettingsError, load_settings, variables
+from eai.platform.settings.environment import IGNORED
 
 PRODUCTION = {
     "EAI_DATABASE_URL": "postgresql://eai_app:pw@db:5432/eai",
@@ -222,3 +223,7 @@ def test_every_setting_says_what_it_is_for_and_groups_stay_small() -> None:
 def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
     (problem,) = problems({"EAI_ENV": "dev", "EAI_CORS_ORIGINS": f"https://fine.example,{origin}"})
     assert problem.endswith("is no origin; write https://host or https://host:port, without a path")
+
+
+def test_no_setting_is_also_said_to_change_nothing() -> None:
+    assert IGNORED & {variable.name for variable in variables()} == set()
