@@ -183,7 +183,11 @@ class Acts:
         async def body(_: int, process: Process) -> Any:
             async with self.database.transaction(self.tenant.id) as session:
                 await process.platform.reindexes.roll_back(
-                    session, self.tenant.admin, str(self.tenant.base), await self._newest_reindex(session), job
+                    session,
+                    self.tenant.admin,
+                    str(self.tenant.base),
+                    await self._newest_reindex(session),
+                    job,
                 )
 
         return Act("rolls the reindex back", body)

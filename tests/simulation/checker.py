@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 import psycopg
 
-from eai.knowledge.ports import Hit, Point, SearchHits, SearchRequest, SpaceId
+from eai.knowledge.ports import Point, SearchHits, SearchRequest, SpaceId
 from tests.fakes.memory_vectors import MemoryVectors
 from tests.simulation.outside import MODEL_OF_SPACE, vector_of
 from tests.simulation.state import Row, State, read
@@ -87,7 +87,7 @@ class Checker:
                 continue
             version = now.versions[document.serving]
             if was.serving and version.number < before.versions[was.serving].number:
-                yield f"I2 document {id_} goes back from {before.versions[was.serving].number} to {version.number}"
+                yield f"I2 document {id_} goes back to version {version.number}"
             intended = before.versions[version.id].intended if version.id in before.versions else {}
             for name in intended.keys() & {"readers", "classification", "title"}:
                 if getattr(document, name) != intended[name]:
@@ -99,7 +99,7 @@ class Checker:
         for id_, chunks in now.serving_chunks.items():
             version = now.versions[now.served[id_].serving]
             if not chunks or not _is_whole(version.content, chunks):
-                yield f"I6 of document {id_} version {version.number} is served, and not all of it is searched"
+                yield f"I6 of document {id_} version {version.number} is served, not all of it searched"
             if version.content != version.source:
                 yield f"I2 version {version.number} of {id_} does not say what was submitted"
             for chunk in chunks:
@@ -110,14 +110,14 @@ class Checker:
                     yield f"I3 the point of chunk {chunk.id} of {id_} is another one's"
 
     def _rights(self, now: State) -> Iterator[str]:
-        """I12: the class of what answers says what its raw rights say, and what is pending binds what answers."""
+        """I12: the class of what answers is that of its raw rights, and what is pending binds it."""
         for chunk in now.of_served_versions:
             document, rights = now.documents[chunk.document], now.classes.get(chunk.class_)
             raw = (document.readers, document.classification, chunk.readers, chunk.classification)
             if rights is None or raw != (
                 rights.readers, rights.classification, rights.chunk_readers, rights.chunk_classification,
             ):  # fmt: skip
-                yield f"I12 chunk {chunk.id} of {chunk.document} has class {chunk.class_}: {rights}, not {raw}"
+                yield f"I12 chunk {chunk.id} of {chunk.document} has class {rights}, not {raw}"
         for version in now.versions.values():
             document = now.documents[version.document]
             wanted = version.intended.get("readers")
@@ -136,7 +136,7 @@ class Checker:
         self.asking[number].decided = self.state
 
     def searches(self, number: int, space: SpaceId, request: SearchRequest, hits: SearchHits) -> None:
-        """I1, S3-78: the store answered only what the asker's classes permit, to a vector of its own model."""
+        """I1, S3-78: the store answered what the asker's classes permit, to a vector of its own model."""
         asking = self.asking[number]
         expected = vector_of(MODEL_OF_SPACE[space.name], asking.query)
         if request.dense is not None and not np.array_equal(request.dense, expected):

@@ -16,7 +16,6 @@ from eai.platform.database import Database
 from tests.simulation.clock import NEVER_S
 from tests.simulation.scheduler import Actor, Died, Scheduler, current_actor
 
-_WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE|SELECT eai\.|SELECT \* FROM eai\.|SELECT.*FROM eai\.\w+\()", re.I)
 _KNOWLEDGE = re.compile(r"eai\.(kb_|knowledge_|deletion_)")
 _BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
 
@@ -52,7 +51,7 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
         with cls.scheduler.loop.operation(0):
             return await cls.connect(*arguments, **options)
 
-    async def wait(self, gen: Any, interval: float = 0, timeout: float | None = None) -> Any:
+    async def wait(self, gen: Any, interval: float = 0, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - the library's
         # The library looks up from its wait now and then; here nothing happens meanwhile.
         return await super().wait(gen, NEVER_S, timeout)
 

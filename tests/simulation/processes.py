@@ -1,25 +1,21 @@
 """The processes of the product: every service as it is composed, over the gated outside."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.bootstrap import Platform, job_handlers
 from eai.bootstrap.composition import Outside, compose
-from eai.integrations.cedar import CedarEngine
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import raw_connection
 from eai.platform.jobs import Fenced, JobRun
 from eai.platform.outbound import Outbound
-from eai.platform.worker import JobFunction, JobHandler, Worker
+from eai.platform.worker import JobHandler, Worker
 from tests.factories.retrieval import MASTER
 from tests.simulation.connections import GatedConnection, GatedDatabase
-from tests.simulation.outside import ONE, GatedVectors, models
+from tests.simulation.outside import GatedVectors, models
 from tests.simulation.scheduler import Scheduler
 from tests.stack import settings
 
@@ -44,11 +40,13 @@ class Process:
 class Processes:
     """Processes that are free; one that died is not used again, for nobody knows what it remembers."""
 
-    def __init__(self, database: GatedDatabase, vectors: GatedVectors, scheduler: Scheduler, home: Path) -> None:
+    def __init__(
+        self, database: GatedDatabase, vectors: GatedVectors, scheduler: Scheduler, home: Path
+    ) -> None:
         self._database = database
         self._vectors = vectors
         self._models = models(scheduler)
-        self._settings = settings(database.conninfo and "postgresql://unused/unused", home)
+        self._settings = settings("postgresql://opened/already", home)
         self._free: list[Process] = []
 
     def take(self) -> Process:

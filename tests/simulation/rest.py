@@ -17,11 +17,16 @@ from tests.simulation.state import State
 from tests.simulation.templates import Tenant
 
 FINAL = {"ready", "failed", "quarantined", "rejected"}
+UNAVAILABLE = {"vector_store_unavailable", "database_unavailable", "audit_unavailable"}
 
 
-def faults(admin: psycopg.Connection[Any], tenant: Tenant, state: State, store: MemoryVectors) -> Iterator[str]:
+def faults(
+    admin: psycopg.Connection[Any], tenant: Tenant, state: State, store: MemoryVectors
+) -> Iterator[str]:
     """Every way in which it is not."""
     yield from _work(admin, tenant, state)
+    yield from _documents(state)
+    yield from _records(admin, tenant, state)
     yield from _points(state, store)
     yield from _coverage(state)
     yield from _statistics(admin, tenant)
@@ -34,8 +39,11 @@ def _work(admin: psycopg.Connection[Any], tenant: Tenant, state: State) -> Itera
     for name, error in admin.execute(
         "SELECT name, error FROM eai.jobs WHERE tenant_id = %s AND state = 'failed'", [tenant.id]
     ):
-        if (error or {}).get("code") not in {"vector_store_unavailable", "database_unavailable", "audit_unavailable"}:
+        if (error or {}).get("code") not in UNAVAILABLE:
             yield f"I5 job {name} failed with {error}"
+
+
+def _documents(state: State) -> Iterator[str]:
     for version in state.versions.values():
         if version.status not in FINAL:
             yield f"I5 version {version.number} of {version.document} stays {version.status}"
@@ -45,7 +53,10 @@ def _work(admin: psycopg.Connection[Any], tenant: Tenant, state: State) -> Itera
         numbers = {v.number: v for v in state.versions.values() if v.document == id_}
         newest = numbers[max(numbers)]
         if document.is_deleting or document.serving != newest.id:
-            yield f"I2 of document {id_} {newest.number} ({newest.status}) is the newest, not {document.serving}"
+            yield f"I2 of document {id_} version {newest.number} ({newest.status}) should answer"
+
+
+def _records(admin: psycopg.Connection[Any], tenant: Tenant, state: State) -> Iterator[str]:
     for (id_,) in admin.execute(
         "SELECT id FROM eai.deletion_receipts WHERE tenant_id = %s AND status <> 'deleted'", [tenant.id]
     ):
@@ -74,13 +85,13 @@ def _points(state: State, store: MemoryVectors) -> Iterator[str]:
             yield f"I3 chunk {chunk.id} of {chunk.document} in a {generation.state} generation has no point"
             continue
         if point.rights_key != f"{point.generation_key}:{chunk.class_}":
-            yield f"I12 the point of {chunk.id} in a {generation.state} generation carries {point.rights_key[-2:]}"
+            yield f"I12 the point of {chunk.id} in a {generation.state} generation has {point.rights_key}"
         if point.dense.tobytes() != vector_of(generation.model, chunk.content).tobytes():
             yield f"S3-78 the vector of {chunk.id} is not of {generation.model}"
         terms = analyse_document(chunk.content, Language.ENGLISH)
         weights = document_weights(terms, generation.average_length)
         if not np.allclose(point.sparse.values, weights.values, rtol=1e-5):
-            yield f"I3 the weights of {chunk.id} in a {generation.state} generation are of another average length"
+            yield f"I3 the weights of {chunk.id} in a {generation.state} generation are outdated"
 
 
 def _coverage(state: State) -> Iterator[str]:
@@ -111,7 +122,9 @@ def _audit(admin: psycopg.Connection[Any], tenant: Tenant) -> Iterator[str]:
         told[action, str(resource)] += 1
     done = Counter((action, str(id_)) for action, id_ in admin.execute(_CHANGES, {"t": tenant.id}))
     first = {str(document) for document in tenant.documents}
-    for action, id_ in sorted({*done, *(event for event in told if event[0] == "knowledge.document.deleted")}):
+    for action, id_ in sorted(
+        {*done, *(event for event in told if event[0] == "knowledge.document.deleted")}
+    ):
         times = done[action, id_]
         if action == "knowledge.document.ready":
             times -= id_ in first  # that of the tenant's beginning was told elsewhere

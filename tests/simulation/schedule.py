@@ -1,11 +1,10 @@
 """One schedule: a seed, and everything that follows from it."""
 
+import random
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
-import random
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from tests.simulation.acts import Act, Acts
 from tests.simulation.checker import Checker, Violation
 from tests.simulation.outside import LOST, UNANSWERED
 from tests.simulation.processes import Announcement, Process
-from tests.simulation.scheduler import Actor, Died, Gate
+from tests.simulation.scheduler import Actor, Gate
 from tests.simulation.world import World, quiet, seeded_ids
 
 MOST_STEPS = 4_000
@@ -71,10 +70,15 @@ class Schedule:
         self.checker = Checker(world.admin, self.tenant, store)
         world.vectors.on_search = self._on_search
         self.acts = Acts(rng, self.tenant, world.database, self.checker, self._new_id)
+        deaths = rng.choice((0, 0, 1, 2))
         self.budget = Budget(
-            deaths=rng.choice((0, 0, 1, 2)), store_faults=rng.choice((0, 0, 1, 2)),
-            messages=rng.choice((0, 0, 1, 2)), frozen=rng.choice((0, 0, 1)), stalls=rng.choice((0, 1, 1, 2)),
-        )  # fmt: skip
+            deaths=deaths,
+            store_faults=rng.choice((0, 0, 1, 2)),
+            messages=rng.choice((0, 0, 1, 2)),
+            # After three attempts that came to nothing a job is given up, and rightly so.
+            frozen=0 if deaths == 2 else rng.choice((0, 0, 1)),
+            stalls=rng.choice((0, 1, 1, 2)),
+        )
         self.loyalty = rng.choice((0.0, 0.5, 0.9, 0.97))
         self.last: Actor | None = None
         self.stalled: set[Actor] = set()
@@ -266,7 +270,9 @@ class Schedule:
                 del self.processes[number]
                 error = actor.main.exception()
                 if error is not None:
-                    raise error if isinstance(error, Violation) else Violation(f"{actor}: {error!r}") from error
+                    raise (
+                        error if isinstance(error, Violation) else Violation(f"{actor}: {error!r}")
+                    ) from error
                 self.world.processes.give_back(process)
 
     async def _end(self) -> None:

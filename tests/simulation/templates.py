@@ -1,4 +1,4 @@
-"""Tenants as schedules find them: made once by the product itself, then copied row by row and point by point."""
+"""Tenants as schedules find them: made once by the product itself, then copied, rows and points."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -90,8 +90,10 @@ def install_copying(admin: psycopg.Connection[Any]) -> None:
     steps = []
     for table in _COPIED:
         found = admin.execute(
-            "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = ('eai.' || %s)::regclass AND a.attnum > 0"
-            " AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'tenant_id' ORDER BY a.attnum",
+            "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = ('eai.' || %s)::regclass"
+            "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = ('eai.' || %s)::regclass"
+            " AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'tenant_id'"
+            " ORDER BY a.attnum",
             [table],
         )
         columns = ", ".join(f'"{name}"' for (name,) in found)
@@ -145,7 +147,8 @@ def entries(people: Mapping[str, Person]) -> list[Entry]:
 def insert_key(admin: psycopg.Connection[Any], person: Person) -> None:
     credential, subject = Credential.parse(person.credential), person.subject
     admin.execute(
-        "INSERT INTO eai.api_keys (tenant_id, id, principal_id, key_id, secret_mac) VALUES (%s, %s, %s, %s, %s)",
+        "INSERT INTO eai.api_keys (tenant_id, id, principal_id, key_id, secret_mac)"
+        " VALUES (%s, %s, %s, %s, %s)",
         [subject.tenant, subject.api_key, subject.principal, credential.key_id, PEPPERS.seal(credential)],
     )
 

@@ -1,6 +1,5 @@
 """Everything that schedules share: one database, one loop, the processes, and the tenants to begin with."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,7 +45,6 @@ class World:
     def __init__(self, urls: DatabaseUrls, home: Path) -> None:
         self.admin = psycopg.connect(libpq_conninfo(urls.admin), autocommit=True, prepare_threshold=0)
         self.loop = StandingLoop(self._find_waiting)
-        asyncio.set_event_loop(self.loop)
         self.loop.set_exception_handler(lambda _loop, _context: None)
         self.scheduler = Scheduler(self.loop)
         self.database = GatedDatabase(urls.app, self.scheduler)
@@ -63,7 +61,6 @@ class World:
     def close(self) -> None:
         self.loop.run_until_complete(self.database.close())
         self.loop.close()
-        asyncio.set_event_loop(None)
         self.admin.close()
 
     def cancel_backend(self, backend: int) -> None:
@@ -93,7 +90,8 @@ class World:
             chunk_overlap=CHUNK_OVERLAP,
             embedding_model=ONE.name,
             acl=[
-                EntrySchema(principal=entry.principal, permission=entry.permission) for entry in entries(people)
+                EntrySchema(principal=entry.principal, permission=entry.permission)
+                for entry in entries(people)
             ],
         )
         async with self.database.transaction(id_) as session:
@@ -127,7 +125,7 @@ def submission_of(document: DocumentId, marker: str, *, sentences: int, **fields
 
 
 async def two_documents(world: World, *, is_reindexed: bool = False) -> Template:
-    """One that everybody reads, and one that only Ann does, of which Ben reads nothing and a part is secret."""
+    """One that everybody reads, and one that only Ann does."""
     world.vectors.inner = type(world.vectors.inner)()
     process = world.processes.take()
     tenant = await world._tenant(process)

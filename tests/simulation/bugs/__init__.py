@@ -15,11 +15,12 @@ Patch = AbstractContextManager[Any]
 
 @dataclass(frozen=True)
 class Bug:
-    """One of `within` schedules finds it, and says so beginning with one of `invariants`."""
+    """One of `within` schedules from `first` on finds it, and says so beginning with one of `invariants`."""
 
     makes: Callable[[], Patch]
     invariants: tuple[str, ...]
     within: int
+    first: int = 0
 
     @property
     def name(self) -> str:
@@ -33,8 +34,7 @@ BUGS = (
     Bug(documents.replaced_under_old_rights, ("I12",), 20),
     Bug(documents.rights_wait_for_the_swap, ("I12",), 20),
     Bug(documents.rows_removed_before_points, ("I3",), 200),
-    Bug(documents.no_fence_on_complete, ("I7",), 200),
-    Bug(documents.no_fence_on_confirm, ("I7",), 200),
+    Bug(documents.no_fence, ("I3", "I4", "I5", "I7"), 200),
     Bug(generations.generation_not_pinned, ("I6",), 200),
     Bug(generations.flipped_unverified, ("I6",), 200),
     Bug(generations.stored_with_old_rights, ("I12",), 200),

@@ -97,17 +97,7 @@ def rows_removed_before_points() -> Any:
     return mock.patch.object(Deletions, "run", runs)
 
 
-def no_fence_on_complete() -> Any:
-    """Whoever is done closes the job, also when another has done it."""
-
-    async def updates(self: Jobs, session: Any, statement: Any, run: JobRun, **values: Any) -> None:
-        keys = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
-        await session.execute(statement, keys | values)
-
-    return mock.patch.object(Jobs, "_update", updates)
-
-
-def no_fence_on_confirm() -> Any:
+def no_fence() -> Any:
     """An attempt that was overtaken or cancelled goes on as if it were the present one."""
     confirm, update = Jobs.confirm, Jobs._update
 
