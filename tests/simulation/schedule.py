@@ -21,6 +21,9 @@ from tests.simulation.world import World, quiet, seeded_ids
 
 MOST_STEPS = 4_000
 MOST_WORKERS = 3
+_STALLS = {"SELECT eai.recheck": 0.3, "vectors.": 0.08, "COMMIT": 0.08, "UPDATE eai.jobs": 0.08}
+"""How likely it is to stall before what separates one step from the next."""
+
 _TIME_PASSES = """
     UPDATE eai.jobs SET lease_until = lease_until - interval '1 hour'
      WHERE tenant_id = %(t)s AND id IN (
@@ -120,8 +123,8 @@ class Schedule:
 
     def _stalls(self, gate: Gate) -> bool:
         """Whether the actor is left standing here until everybody else is done or waits for it."""
-        is_critical = gate.what.startswith(("vectors.", "COMMIT", "UPDATE eai.jobs", "SELECT eai.recheck"))
-        if not self.budget.stalls or self.rng.random() > (0.08 if is_critical else 0.02):
+        likely = next((each for what, each in _STALLS.items() if gate.what.startswith(what)), 0.02)
+        if not self.budget.stalls or self.rng.random() > likely:
             return False
         self.budget.stalls -= 1
         self.stalled.add(gate.actor)

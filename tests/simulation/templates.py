@@ -91,7 +91,6 @@ def install_copying(admin: psycopg.Connection[Any]) -> None:
     for table in _COPIED:
         found = admin.execute(
             "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = ('eai.' || %s)::regclass"
-            "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = ('eai.' || %s)::regclass"
             " AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'tenant_id'"
             " ORDER BY a.attnum",
             [table],
