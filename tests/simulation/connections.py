@@ -19,12 +19,14 @@ from tests.simulation.scheduler import Actor, Died, Scheduler, current_actor
 _KNOWLEDGE = re.compile(r"eai\.(kb_|knowledge_|deletion_)")
 _BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
 
-SESSIONS = 24
-STATEMENTS = 12
+SESSIONS = 12
+STATEMENTS = 6
 
 
 class GatedCursor(psycopg.AsyncCursor[Any]):
     async def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+        if params is None:
+            options["prepare"] = False  # it may be several statements
         async with self.connection.sending(query):  # type: ignore[attr-defined]
             return await super().execute(query, params, **options)
 
@@ -49,7 +51,10 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
     @classmethod
     async def opened(cls, *arguments: Any, **options: Any) -> "GatedConnection":
         with cls.scheduler.loop.operation(0):
-            return await cls.connect(*arguments, **options)
+            connection = await cls.connect(*arguments, **options)
+        # The same few statements by the hundred thousand: planning them would take most of the time.
+        connection.prepare_threshold, connection.prepared_max = 0, 1_000
+        return connection
 
     async def wait(self, gen: Any, interval: float = 0, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - the library's
         # The library looks up from its wait now and then; here nothing happens meanwhile.
