@@ -8,8 +8,9 @@ from tests.simulation.world import World
 
 SCHEDULES, SHARDS = 1_000, 20
 
-ONCE_BROKEN = (44, 112)
-"""Seeds that found something, in the words of the day: drawing differently makes others of them."""
+ONCE_BROKEN = (44, 112, 20_004)
+"""Seeds that found something in the code of their day. What they found is put together in `test_meetings`,
+and among the faults of reindexes: a seed does not outlive a change to what it steps through."""
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
