@@ -7,17 +7,19 @@ from uuid import UUID
 
 import httpx2
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from eai.access.rights_class import generation_key
-from eai.kernel.ids import GenerationId, TenantId
+from eai.kernel.ids import GenerationId, JobId, TenantId
 from eai.knowledge.models import Chunk, Generation
 from eai.knowledge.ports import Selector, SpaceId
+from eai.platform.jobs import Fenced
 from tests.integration.faults.outages import (
     Turnstile,
     documents,
     eventually,
     ingest,
+    let_leases_run_out,
     query,
     somebody_waits,
     under_load,
@@ -236,6 +238,28 @@ async def test_a_document_that_is_on_its_way_when_a_reindex_is_cancelled_is_serv
     assert (made.status_code, made.json()["status"]) == (201, "ready")
     await judge.judge(company.id)
     assert await hits(company, base) == {kept, made.json()["id"]}
+
+
+async def test_what_another_attempt_has_flipped_to_is_not_cleared_away(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base, kept = await settled(company, judge)
+    jobs, tenant = fragile.platform.jobs, TenantId(UUID(company.id))
+    async with turnstile.holding("ensure_space") as first, turnstile.holding("ensure_space") as second:
+        job = await reindex(company, base)
+        await first.reached.wait()
+        async with fragile.platform.database.transaction(tenant) as session:
+            await session.execute(text("UPDATE eai.jobs SET lease_until = now() WHERE state = 'running'"))
+            run = await jobs.claim(session, tenant, JobId(UUID(job["job_id"])))
+        assert run is not None
+        frozen = asyncio.create_task(fragile.platform.reindexing.run(run))
+        await second.reached.wait()
+        await let_leases_run_out(judge.admin_url, company.id)
+        assert (await ended(company, base, job))["status"] == "completed"
+    with pytest.raises(Fenced):
+        await frozen
+    assert await hits(company, base) == {kept}
+    await judge.judge(company.id)
 
 
 @pytest.mark.parametrize("stage", ["ensure_space", "upsert", "count"])
