@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
@@ -98,14 +98,7 @@ async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping
 
 async def is_wanted(session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]) -> bool:
     """Whether `load_work` would find the work, without loading the text."""
-    statement = select(DocumentVersion.id).join_from(
-        KnowledgeDocument,
-        DocumentVersion,
-        (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
-        & (DocumentVersion.document_id == KnowledgeDocument.id),
-    )
-    found = await session.scalar(statement.where(*_named(tenant, parameters)))
-    return found is not None and await BaseRows(session, tenant).find(parameters["base"]) is not None
+    return await _is_there(session, tenant, parameters, *_named(tenant, parameters))
 
 
 def placed(subject: Subject, base: BaseHandle) -> Place:
@@ -166,7 +159,9 @@ def placements(run: JobRun, progress: Mapping[str, Any]) -> list[StoredGeneratio
 
 async def written_in_vain(session: AsyncSession, run: JobRun, work: Work) -> Sequence[Manuscript]:
     """Of the points that were written for `work`, those that no attempt will need."""
-    if not await is_wanted(session, run.tenant, run.parameters):
+    wanted = or_(_is_on_its_way(), KnowledgeDocument.serving_version_id == DocumentVersion.id)
+    # Whoever took the job over may have ended it meanwhile: then the points are what is searched.
+    if not await _is_there(session, run.tenant, run.parameters, *_live(run.tenant, run.parameters), wanted):
         return work.manuscripts
     needed = set(await BaseRows(session, run.tenant).open_generations(work.base.id))
     for chunk in await ChunkRows(session, run.tenant).rights(work.stored.document):
@@ -199,14 +194,34 @@ def submitter_of(tenant: TenantId, parameters: Mapping[str, Any]) -> Caller:
     )
 
 
+async def _is_there(
+    session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any], *conditions: ColumnElement[bool]
+) -> bool:
+    statement = select(DocumentVersion.id).join_from(
+        KnowledgeDocument,
+        DocumentVersion,
+        (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
+        & (DocumentVersion.document_id == KnowledgeDocument.id),
+    )
+    found = await session.scalar(statement.where(*conditions))
+    return found is not None and await BaseRows(session, tenant).find(parameters["base"]) is not None
+
+
 def _named(tenant: TenantId, parameters: Mapping[str, Any]) -> Sequence[ColumnElement[bool]]:
+    return (*_live(tenant, parameters), _is_on_its_way())
+
+
+def _live(tenant: TenantId, parameters: Mapping[str, Any]) -> Sequence[ColumnElement[bool]]:
     return (
         KnowledgeDocument.tenant_id == tenant,
         KnowledgeDocument.id == UUID(parameters["document"]),
         KnowledgeDocument.deleting_since.is_(None),
         DocumentVersion.id == UUID(parameters["version"]),
-        DocumentVersion.status.in_(ON_ITS_WAY),
     )
+
+
+def _is_on_its_way() -> ColumnElement[bool]:
+    return DocumentVersion.status.in_(ON_ITS_WAY)
 
 
 async def _base(session: AsyncSession, tenant: TenantId, reference: str) -> BaseHandle | None:
