@@ -2,7 +2,7 @@
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/integration/faults/", "tests/integration/litellm/")
+TOGETHER = ("tests/integration/faults/", "tests/integration/kills/", "tests/integration/litellm/")
 """Folders whose files share what is slow to begin."""
 
 APART = "tests/simulation/"
