@@ -7,11 +7,25 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, select, tuple_, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Select,
+    Uuid,
+    any_,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, PointId, TenantId, VersionId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.bases.handle import StoredGeneration
 from eai.knowledge.chunks.spans import spans_from_rows
@@ -172,6 +186,18 @@ class CoverageRows:
         """How many documents are served."""
         return int(await self._session.scalar(select(func.count()).where(*self._served)) or 0)
 
+    async def now(self) -> str:
+        """Where the history of transactions stands; see `changed_since`."""
+        return str(await self._session.scalar(text(_NOW)))
+
+    async def changed_since(self, since: str) -> Collection[DocumentId]:
+        """The served documents whose rows came from transactions that `since` may not have seen the end of.
+
+        A version that begins to be served changes its document's row. A lock of it does not.
+        """
+        statement = select(KnowledgeDocument.id).where(*self._served, text(_IS_NEWER))
+        return [DocumentId(each) for each in await self._session.scalars(statement, {"since": since})]
+
     async def highest_level(self) -> int | None:
         """The highest level that a served document or a part of one sets itself."""
         own = select(func.max(KnowledgeDocument.classification)).where(*self._served)
@@ -184,9 +210,17 @@ class CoverageRows:
         return max((level for level in levels if level is not None), default=None)
 
     async def missing(
-        self, generation: GenerationId, after: Place | None = None, limit: int = 1
+        self,
+        generation: GenerationId,
+        after: Place | None = None,
+        limit: int = 1,
+        *,
+        among: Collection[DocumentId] | None = None,
     ) -> list[Missing]:
-        """The next served versions that the generation has no chunk of, in the order of `Place`."""
+        """The next served versions that the generation has no chunk of, in the order of `Place`.
+
+        With `among`, no others are looked at.
+        """
         statement = (
             select(
                 KnowledgeDocument.created_at,
@@ -205,6 +239,8 @@ class CoverageRows:
             statement = statement.where(
                 tuple_(KnowledgeDocument.created_at, KnowledgeDocument.id) > tuple_(*after)
             )
+        if among is not None:
+            statement = statement.where(_is_one_of(among))
         ordered = statement.order_by(KnowledgeDocument.created_at, KnowledgeDocument.id).limit(limit)
         return [
             Missing(Place(created_at, document), DocumentId(document), VersionId(version), length)
@@ -220,6 +256,17 @@ class CoverageRows:
             .where(*self._served, Chunk.generation == generation)
         )
         return int(await self._session.scalar(statement) or 0)
+
+    async def points(
+        self, generation: GenerationId, documents: Collection[DocumentId]
+    ) -> Collection[PointId]:
+        """The points that the generation should have of the served versions of these documents."""
+        statement = (
+            select(Chunk.id)
+            .join(KnowledgeDocument, _is_served_chunk())
+            .where(*self._served, Chunk.generation == generation, _is_one_of(documents))
+        )
+        return [PointId(each) for each in await self._session.scalars(statement)]
 
     async def stored_chunks(
         self, generation: GenerationId, missing: Collection[Missing]
@@ -301,3 +348,13 @@ def _is_served_chunk() -> ColumnElement[bool]:
         & (Chunk.document_id == KnowledgeDocument.id)
         & (Chunk.version_id == KnowledgeDocument.serving_version_id)
     )
+
+
+def _is_one_of(documents: Collection[DocumentId]) -> ColumnElement[bool]:
+    # One value, however many they are.
+    return KnowledgeDocument.id == any_(literal(list(documents), ARRAY(Uuid)))
+
+
+_NOW = "SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text)"
+# Compared by age, as the numbers of transactions begin again some day.
+_IS_NEWER = "age(kb_documents.xmin) <= age(CAST(CAST(:since AS xid8) AS xid))"
