@@ -31,7 +31,7 @@ from eai.knowledge.chunks.alignment import apply_tallies, class_of
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
-from eai.knowledge.documents.serving import MOVE_RIGHTS, Placement, add_chunks, queue
+from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
@@ -203,18 +203,18 @@ class Building:
             wanted = [draft for draft in drafts if _is_served(draft, served)]
             now = await self._held(session, run, task)
             spans = await coverage.span_rights([draft.version for draft in wanted])
+            parts = [
+                Part(served[draft.document], draft.version, _with_rights(draft, spans[draft.version].spans))
+                for draft in wanted
+            ]
             tally = Tally()
-            for draft in wanted:
-                strictest = Strictest(spans[draft.version].spans)
-                chunks = [_with_rights(chunk, strictest) for chunk in draft.chunks]
-                placement = Placement(used, chunks)
-                added = await add_chunks(session, now.base, served[draft.document], draft.version, placement)
+            for draft, added in zip(wanted, await add_chunks(session, now.base, used, parts), strict=True):
                 tally.include(added.tally)
                 if added.is_moved:
                     await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
             await apply_tallies(session, run.tenant, {used.id: tally})
-            for draft in wanted:
-                await reweigh_if_stale(session, self._jobs, task.base, used, draft.document)
+            documents = [draft.document for draft in wanted]
+            await reweigh_if_stale(session, self._jobs, task.base, used, documents)
             await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
             stored = {draft.version for draft in wanted}
             unwanted = [draft for draft in drafts if draft.version not in stored]
@@ -337,9 +337,13 @@ async def _numbered(session: AsyncSession, base: BaseHandle, drafts: Sequence[Dr
     ]
 
 
-def _with_rights(chunk: PreparedChunk, strictest: Strictest) -> PreparedChunk:
-    own = strictest.between(chunk.start, chunk.end)
-    return replace(chunk, readers=own.readers, classification=own.classification)
+def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[PreparedChunk]:
+    strictest = Strictest(spans)
+    owns = [strictest.between(chunk.start, chunk.end) for chunk in draft.chunks]
+    return [
+        replace(chunk, readers=own.readers, classification=own.classification)
+        for chunk, own in zip(draft.chunks, owns, strict=True)
+    ]
 
 
 def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:
