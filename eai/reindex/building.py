@@ -1,7 +1,7 @@
 """Fills the next generation: some documents at a time, from what is stored of them.
 
-A document goes over whole, in one call of the model and one transaction, so that a generation has either
-nothing of a version or all of it. What is missing is found in the rows each time: an attempt that goes on
+A document goes over whole, in one transaction, so that a generation has either nothing of a version or all
+of it. What is missing is found in the rows each time: an attempt that goes on
 after another needs no other mark.
 """
 
@@ -41,10 +41,12 @@ from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
-from eai.reindex.task import BaseGone, Present, Task, present
+from eai.reindex.task import BaseGone, Present, Task, present, require_built
 
 POINTS_PER_WRITE = 64
-DOCUMENTS_PER_BATCH = 64
+DOCUMENTS_PER_BATCH = 256
+CALLS_PER_BATCH = 4
+"""What a batch costs besides its passages, about thirty statements, it costs once for all these calls."""
 
 
 Cut = tuple[int, int, str]
@@ -111,13 +113,14 @@ class Building:
                 await self._bring(run, task, batch)
 
     async def _next(self, run: JobRun, task: Task, after: Place | None) -> Sequence[Missing]:
-        """The next documents, as many as make about one batch of passages, or one that is larger."""
+        """The next documents, as many as make a few calls of the model, or one that is larger."""
         async with self._database.transaction(run.tenant) as session:
-            await present(session, run, task.base)
+            await require_built(session, run, task)
             missing = await CoverageRows(session, run.tenant, task.base).missing(
                 task.target.id, after, DOCUMENTS_PER_BATCH
             )
-            batch = _cut(missing, self._gateway.batch_size * task.target.chunk_size)
+            passages = CALLS_PER_BATCH * self._gateway.batch_size
+            batch = _cut(missing, passages * task.target.chunk_size)
             # Until they have rows, this alone tells where points may be.
             writing = [[str(each.document), str(each.version)] for each in batch]
             await self._jobs.confirm(session, run, {"writing": writing})
@@ -180,7 +183,7 @@ class Building:
     async def _check(self, run: JobRun, task: Task) -> None:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
-            await present(session, run, task.base)
+            await require_built(session, run, task)
 
     async def _write(self, target: BuildingGeneration, drafts: Sequence[Draft]) -> None:
         """Write the points, and count them there. Raises VectorStoreUnavailable, also when some are not."""

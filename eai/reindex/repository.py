@@ -117,6 +117,19 @@ class GenerationRows:
         """The generation of this id."""
         return await self._session.scalar(self._one(generation), execution_options=_FRESH)
 
+    async def is_built(self, generation: UUID) -> bool:
+        """Whether a live base has it built."""
+        statement = (
+            select(Generation.state)
+            .join(
+                KnowledgeBase,
+                (KnowledgeBase.tenant_id == Generation.tenant_id) & (KnowledgeBase.id == Generation.base_id),
+            )
+            .where(Generation.tenant_id == self._tenant, Generation.id == generation)
+            .where(KnowledgeBase.deleting_since.is_(None))
+        )
+        return await self._session.scalar(statement) == "building"
+
     async def hold(self, generation: UUID) -> Generation | None:
         """The same, once nobody adds chunks to it, until the transaction ends."""
         return await self._session.scalar(self._one(generation).with_for_update(), execution_options=_FRESH)
