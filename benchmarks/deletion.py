@@ -9,7 +9,6 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from benchmarks.library import Library, filled
@@ -46,23 +45,26 @@ class Found:
 
 async def measured(arguments: argparse.Namespace) -> dict[str, Found]:
     """Both, alone and beside the prober."""
+    with temporary_home() as home:
+        async with running_product(home) as product:
+            library = await filled(product, arguments.chunks, 1)
+            note("the base is filled")
+            return await tried(product, library, arguments)
+
+
+async def tried(product: Product, library: Library, arguments: argparse.Namespace) -> dict[str, Found]:
+    """The same in a base that is filled."""
     found = {IDLE: Found(), BUSY: Found()}
-    async with AsyncExitStack() as stack:
-        home = stack.enter_context(temporary_home())
-        product = await stack.enter_async_context(running_product(home))
-        library = await filled(product, arguments.chunks, 1)
-        note("the base is filled")
-        reader, base = library.readers[READER], str(library.base)
-        asking = await prober(product, base, reader.key, _PROBED, reader.classes)
-        kept = {landmark.document for landmark in asking.landmarks}
-        # Some are not found by their words among so many passages, and are passed over.
-        likely = await landmarks(product, base, reader.classes, 3 * arguments.trials + _PROBED)
-        coming = iter([each for each in likely if each.document not in kept])
-        await asking.alone(1.0)
-        await _tried(product, library, coming, found[IDLE], arguments)
-        work = _tried(product, library, coming, found[BUSY], arguments)
-        _, answers = await asking.beside(work)
-        _require_all(answers.statuses)
+    reader, base = library.readers[READER], str(library.base)
+    asking = await prober(product, base, reader.key, _PROBED, reader.classes)
+    kept = {landmark.document for landmark in asking.landmarks}
+    # Some are not found by their words among so many passages, and are passed over.
+    likely = await landmarks(product, base, reader.classes, 3 * arguments.trials + _PROBED)
+    coming = iter([each for each in likely if each.document not in kept])
+    await asking.alone(1.0)
+    await _tried(product, library, coming, found[IDLE], arguments)
+    _, answers = await asking.beside(_tried(product, library, coming, found[BUSY], arguments))
+    _require_all(answers.statuses)
     return found
 
 

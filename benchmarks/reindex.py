@@ -18,7 +18,7 @@ import httpx2
 from benchmarks.cpu import cpu_s, tree
 from benchmarks.flips import WANTED_MS, WRITES_PER_SECOND, Flips, flipped
 from benchmarks.ingest_throughput import Side, new_base, post, texts
-from benchmarks.library import filled
+from benchmarks.library import Library, filled
 from benchmarks.load import Answers
 from benchmarks.prober import PER_SECOND, Faults, Prober, prober
 from benchmarks.product import Json, Product, made, running_product, running_worker
@@ -88,13 +88,20 @@ async def _with_rights(arguments: argparse.Namespace) -> Moved:
         product, worker = await _running(stack)
         library = await filled(product, arguments.chunks, 1)
         note("the base is filled")
-        async with product.client(product.admin_key) as admin:
-            groups = [group["id"] for group in (await admin.get("/v1/groups?limit=200")).json()["data"]]
-        reader = library.readers[READER]
-        asked = await prober(product, str(library.base), reader.key, _LANDMARKS, reader.classes)
-        stock = Stock(str(library.base), asked, [f"group:{group}" for group in groups])
-        name = f"{LOCAL_HASH_256.name}, real rights"
-        return await _moved(product, worker, stock, (name, LOCAL_HASH_256.name), arguments)
+        return await with_rights(product, worker, library, arguments)
+
+
+async def with_rights(
+    product: Product, worker: int, library: Library, arguments: argparse.Namespace
+) -> Moved:
+    """The base of the library, asked by somebody who sees part of it."""
+    async with product.client(product.admin_key) as admin:
+        groups = [group["id"] for group in (await admin.get("/v1/groups?limit=200")).json()["data"]]
+    reader = library.readers[READER]
+    asked = await prober(product, str(library.base), reader.key, _LANDMARKS, reader.classes)
+    stock = Stock(str(library.base), asked, [f"group:{group}" for group in groups])
+    name = f"{LOCAL_HASH_256.name}, real rights"
+    return await _moved(product, worker, stock, (name, LOCAL_HASH_256.name), arguments)
 
 
 async def _open_to_all(arguments: argparse.Namespace, model: str) -> Moved:
