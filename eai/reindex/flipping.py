@@ -106,7 +106,7 @@ class Flipping:
             raise BaseGone
         coverage = CoverageRows(session, run.tenant, task.base)
         if changed := await coverage.changed_since(look.since):
-            if await coverage.missing(task.target.id, among=changed):
+            if await coverage.missing_of(task.target.id, changed):
                 return replace(look, is_complete=False, has_all_points=False)
             if not await self._has_points(coverage, task, changed):
                 return replace(look, has_all_points=False)

@@ -38,6 +38,7 @@ from eai.reindex.models import ReindexJob
 
 ACTIVE = ("queued", "running", "verifying")
 _FRESH = {"populate_existing": True}
+_PAGE = 256
 
 
 class Place(NamedTuple):
@@ -223,17 +224,23 @@ class CoverageRows:
         return max((level for level in levels if level is not None), default=None)
 
     async def missing(
-        self,
-        generation: GenerationId,
-        after: Place | None = None,
-        limit: int = 1,
-        *,
-        among: Collection[DocumentId] | None = None,
+        self, generation: GenerationId, after: Place | None = None, limit: int = 1
     ) -> list[Missing]:
         """The next served versions that the generation has no chunk of, in the order of `Place`.
 
-        With `among`, no others are looked at.
+        It may be fewer than `limit` with more to come; none is the end.
         """
+        # Page by page: asked for all at once, the planner compares every document with every chunk.
+        while page := await self._page(after):
+            after = page[-1]
+            if found := await self.missing_of(generation, [each.document for each in page], limit):
+                return found
+        return []
+
+    async def missing_of(
+        self, generation: GenerationId, documents: Collection[UUID], limit: int = 1
+    ) -> list[Missing]:
+        """Those among these documents, in the same order."""
         statement = (
             select(
                 KnowledgeDocument.created_at,
@@ -246,19 +253,22 @@ class CoverageRows:
                 (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
                 & (DocumentVersion.id == KnowledgeDocument.serving_version_id),
             )
-            .where(*self._served, ~exists().where(_is_served_chunk(), Chunk.generation == generation))
+            .where(*self._served, _is_one_of(documents))
+            .where(~exists().where(_is_served_chunk(), Chunk.generation == generation))
         )
-        if after is not None:
-            statement = statement.where(
-                tuple_(KnowledgeDocument.created_at, KnowledgeDocument.id) > tuple_(*after)
-            )
-        if among is not None:
-            statement = statement.where(_is_one_of(among))
         ordered = statement.order_by(KnowledgeDocument.created_at, KnowledgeDocument.id).limit(limit)
         return [
             Missing(Place(created_at, document), DocumentId(document), VersionId(version), length)
             for created_at, document, version, length in await self._session.execute(ordered)
         ]
+
+    async def _page(self, after: Place | None) -> list[Place]:
+        place = (KnowledgeDocument.created_at, KnowledgeDocument.id)
+        statement = select(*place).where(*self._served)
+        if after is not None:
+            statement = statement.where(tuple_(*place) > tuple_(*after))
+        rows = await self._session.execute(statement.order_by(*place).limit(_PAGE))
+        return [Place(created_at, document) for created_at, document in rows]
 
     async def chunks(self, generation: GenerationId) -> int:
         """How many chunks of served versions the generation has."""
@@ -363,7 +373,7 @@ def _is_served_chunk() -> ColumnElement[bool]:
     )
 
 
-def _is_one_of(documents: Collection[DocumentId]) -> ColumnElement[bool]:
+def _is_one_of(documents: Collection[UUID]) -> ColumnElement[bool]:
     # One value, however many they are.
     return KnowledgeDocument.id == any_(literal(list(documents), ARRAY(Uuid)))
 
