@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.library import Library, filled
 from benchmarks.load import Connection, connected, raw_request
+from benchmarks.meter import Meter
 from benchmarks.prober import PER_SECOND, Landmark, landmarks, prober, query_requests
 from benchmarks.product import Product, running_product
 from benchmarks.report import machine, publish, table, wanted
@@ -41,6 +42,8 @@ class Found:
 
     deletions: Deletions = field(default_factory=Deletions)
     revocations: list[Revocation] = field(default_factory=list)
+    others: float = 0.0
+    """Processors that whatever else runs on the machine took meanwhile."""
 
 
 async def measured(arguments: argparse.Namespace) -> dict[str, Found]:
@@ -80,6 +83,7 @@ async def _tried(
     found: Found,
     arguments: argparse.Namespace,
 ) -> None:
+    meter = Meter(product)
     asker, deleter = await connected(product.port), await connected(product.port)
     key, base = library.readers[READER].key, str(library.base)
     headers = {"Authorization": f"Bearer {product.admin_key}"}
@@ -95,6 +99,7 @@ async def _tried(
         raise RuntimeError("there are not enough documents in the base")
     note(f"{len(found.deletions.took)} deletions, p99 {quantile(found.deletions.gone, 0.99):.0f} ms")
     found.revocations += await revocations(product, library, key, arguments.revocations)
+    found.others = meter.taken().others
     for connection in (asker, deleter):
         connection.close()
 
@@ -132,14 +137,15 @@ def report(found: dict[str, Found], arguments: argparse.Namespace) -> str:
             "## How soon a deletion or a revocation holds",
             f"`python -m benchmarks.deletion --write`, {machine()}",
             explained,
-            table(_HEAD, [_row(name, each.deletions) for name, each in found.items()]),
+            table(_HEAD, [_row(name, each) for name, each in found.items()]),
             _REVOKED.strip(),
             table(_REVOKED_HEAD, _revoked_rows(found)),
         ]
     )
 
 
-def _row(name: str, deletions: Deletions) -> list[str]:
+def _row(name: str, found: Found) -> list[str]:
+    deletions = found.deletions
     most = quantile(deletions.gone, 0.99)
     return [
         name,
@@ -148,6 +154,7 @@ def _row(name: str, deletions: Deletions) -> list[str]:
         *(f"{quantile(deletions.gone, share):.1f}" for share in (0.5, 0.99)),
         wanted(f"≤ {WANTED_MS:.0f}", holds=most <= WANTED_MS),
         wanted(f"{deletions.stale}", holds=not deletions.stale),
+        f"{found.others:.1f}",
     ]
 
 
@@ -167,7 +174,7 @@ def _revoked_rows(found: dict[str, Found]) -> Sequence[Sequence[str]]:
 
 _HEAD = [
     *("", "deletions", "DELETE p50", "DELETE p99", "invisible p50", "invisible p99", "wanted"),
-    "shown afterwards",
+    *("shown afterwards", "others"),
 ]
 _REVOKED_HEAD = ["what ends", "trials", "change p50", "change p99", "stale answers", "wanted"]
 
@@ -176,7 +183,8 @@ Milliseconds, over HTTP, in one base of {chunks:,} chunks of which the one who a
 from its sending to its answer, the receipt, for a document of twenty chunks. `invisible` is from its sending
 to the end of the first answer without the document: somebody else asks for it all the while, one question
 after the other, so the time of up to two answers is in it. `shown afterwards` counts documents that were in
-an answer to a question put after the receipt.
+an answer to a question put after the receipt. `others` says how many of the processors were taken by programs
+that have nothing to do with this: with more than a few tenths, milliseconds are those of a crowded machine.
 """
 
 _REVOKED = """

@@ -93,9 +93,12 @@ async def _beside(  # noqa: PLR0917 - in the order of the sentence
 
     try:
         ends, answers = await prober.beside(to_and_fro())
-    finally:
-        is_over.set()
-        writer.terminate()
+    except BaseException:
+        looking.cancel()
+        writer.kill()
+        raise
+    is_over.set()
+    writer.terminate()
     return (ends, await looking), answers, await answers_of(writer)
 
 

@@ -69,8 +69,10 @@ class Prober:
         process = await begun(self._load(math.inf))
         try:
             result = await work
-        finally:
-            process.terminate()
+        except BaseException:
+            process.kill()  # nobody will read what it would have to say
+            raise
+        process.terminate()
         return result, await answers_of(process)
 
     async def known(self) -> list[Shown]:
@@ -104,7 +106,7 @@ class Prober:
 async def prober(
     product: Product, base: str, key: str, count: int, classes: Sequence[int] | None = None
 ) -> Prober:
-    """One that asks so many questions, whose documents are found while nothing else goes on.
+    """One that asks up to so many questions, whose documents are found while nothing else goes on.
 
     `classes` are those that the key's owner may see; without them it is everything.
     """
@@ -115,7 +117,7 @@ async def prober(
         for each, shown in zip(likely, await asked.known(), strict=True)
         if each.document in shown.documents
     ]
-    if len(found) < count:
+    if 2 * len(found) < len(likely):
         raise RuntimeError(f"only {len(found)} of {len(likely)} questions find their document")
     return Prober(product, base, key, found[:count])
 

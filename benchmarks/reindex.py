@@ -7,7 +7,6 @@ questions a second over HTTP and looks at each answer; documents of the same kin
 import argparse
 import asyncio
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.cpu import cpu_s, tree
 from benchmarks.flips import WANTED_MS, WRITES_PER_SECOND, Flips, flipped
 from benchmarks.ingest_throughput import Side, new_base, post, texts
 from benchmarks.library import Library, filled
 from benchmarks.load import Answers
+from benchmarks.meter import Meter, Taken
 from benchmarks.prober import PER_SECOND, Faults, Prober, prober
 from benchmarks.product import Json, Product, made, running_product, running_worker
 from benchmarks.prose import Prose
@@ -55,8 +54,8 @@ class Moved:
     name: str
     chunks: int
     ingest: Side
-    seconds: float
-    cpu: dict[str, float]
+    alone: Taken
+    moving: Taken
     idle: Answers
     beside: Answers
     faults: Faults
@@ -64,7 +63,14 @@ class Moved:
 
     @property
     def per_second(self) -> float:
-        return self.chunks / self.seconds
+        return self.chunks / self.moving.seconds
+
+    @property
+    def cpu_ms(self) -> list[float]:
+        """Of each part for a chunk, without what the prober takes of it."""
+        asking = self.moving.seconds / self.alone.seconds
+        spent = [used - asking * self.alone.parts[part] for part, used in self.moving.parts.items()]
+        return [1000 * each / self.chunks for each in spent]
 
     @property
     def ratio(self) -> float:
@@ -128,24 +134,21 @@ async def _moved(
     name, model = named
     before = await stock.prober.known()
     ingest = await _ingested(product, stock, model, arguments)
-    parts = {"worker": worker, "engine": product.engine_pid, "PostgreSQL": product.postgres.pid}
-    started, used = time.perf_counter(), _cpu(parts)
+    meter = Meter(product, worker)
     idle = await stock.prober.alone(arguments.idle_seconds)
-    asking = _a_second(parts, used, time.perf_counter() - started)
+    alone = meter.taken()
     note(f"{name}: idle p95 {quantile(idle.ms, 0.95):.1f} ms")
     async with product.client(product.admin_key) as admin:
         chunks = (await admin.get(f"/v1/knowledge-bases/{stock.base}")).json()["chunks_count"]
-        used, started = _cpu(parts), time.perf_counter()
+        meter = Meter(product, worker)
         job, beside = await stock.prober.beside(_reindexed(admin, stock.base, model))
-        seconds = time.perf_counter() - started
-        spent = {part: each - asking[part] for part, each in _a_second(parts, used, seconds).items()}
-        note(f"{name}: {chunks / seconds:.0f} chunks/s, p95 {quantile(beside.ms, 0.95):.1f} ms")
+        moving = meter.taken()
+        note(f"{name}: {chunks / moving.seconds:.0f} chunks/s, p95 {quantile(beside.ms, 0.95):.1f} ms")
         faults = stock.prober.faults(beside, [before, await stock.prober.known()])
         flips = None
         if stock.readers:
             flips = await flipped(stock.prober, admin, job, arguments.flips, stock.readers[-1])
-    cpu = {part: 1000 * each * seconds / chunks for part, each in spent.items()}
-    return Moved(name, chunks, ingest, seconds, cpu, idle, beside, faults, flips)
+    return Moved(name, chunks, ingest, alone, moving, idle, beside, faults, flips)
 
 
 async def _ingested(product: Product, stock: Stock, model: str, arguments: argparse.Namespace) -> Side:
@@ -179,14 +182,6 @@ async def _reindexed(admin: httpx2.AsyncClient, base: str, model: str) -> Json:
     if job["status"] != "completed":
         raise RuntimeError(f"the reindex ended as {job['status']}: {job['error']}")
     return job
-
-
-def _cpu(parts: dict[str, int]) -> dict[str, float]:
-    return {part: cpu_s(tree(pid)) for part, pid in parts.items()}
-
-
-def _a_second(parts: dict[str, int], used: dict[str, float], seconds: float) -> dict[str, float]:
-    return {part: (now - used[part]) / seconds for part, now in _cpu(parts).items()}
 
 
 def report(found: Sequence[Moved], arguments: argparse.Namespace) -> str:
@@ -226,17 +221,18 @@ def _seen_row(moved: Moved) -> list[str]:
     return [
         moved.name,
         *(f"{quantile(moved.idle.ms, share):.1f}" for share in (0.5, 0.95)),
-        *(f"{quantile(moved.beside.ms, share):.1f}" for share in (0.5, 0.95)),
+        *(f"{quantile(moved.beside.ms, share):.1f}" for share in (0.5, 0.95, 1)),
         f"{moved.slower:.2f}",
         wanted(f"≤ {SLOWER}", holds=moved.slower <= SLOWER),
         f"{len(moved.beside.ms):,}",
         wanted(f"{faults.errors}, {faults.missing}, {faults.mixed}", holds=faults == Faults(0, 0, 0)),
+        f"{moved.alone.others:.1f}, {moved.moving.others:.1f}",
     ]
 
 
 def _cpu_row(moved: Moved) -> list[str]:
     taken_in = [middle(moved.ingest.cpu[part]) for part in ("process", "engine", "postgres")]
-    return [moved.name, *(f"{each:.2f}" for each in (*taken_in, *moved.cpu.values()))]
+    return [moved.name, *(f"{each:.2f}" for each in (*taken_in, *moved.cpu_ms))]
 
 
 def _flip_rows(flips: Flips) -> list[list[str]]:
@@ -257,8 +253,8 @@ def _faults_of(faults: Faults) -> str:
 
 _HEAD = ["base", "chunks", "ingest chunks/s", "reindex chunks/s", "ratio", "wanted"]
 _SEEN_HEAD = [
-    *("base", "idle p50", "idle p95", "beside p50", "beside p95", "p95 ratio", "wanted", "answers"),
-    "errors, missing, mixed",
+    *("base", "idle p50", "idle p95", "beside p50", "beside p95", "longest", "p95 ratio", "wanted"),
+    *("answers", "errors, missing, mixed", "others"),
 ]
 _CPU_HEAD = [
     *("base", "ingest API", "ingest engine", "ingest PostgreSQL"),
@@ -274,7 +270,8 @@ the other base is moved to. `reindex` is from its request until its job is compl
 while: {asked} questions a second, whose time counts from the moment when a question was due. `idle` is
 {idle:g} s of the prober before. Each of its answers must hold the document that its question was made of, and
 be just what the former or the next generation answers by itself: `missing` and `mixed` count those that do
-not.
+not. `others` says how many of the processors were taken by programs that have nothing to do with this, idle
+and beside: with more than a few tenths, milliseconds and rates are those of a crowded machine.
 """
 
 _FLIPPED = """
