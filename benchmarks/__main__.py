@@ -19,6 +19,8 @@ BENCHMARKS = {
     "process_costs": "memory of an idle API process, and the time until it is ready",
     "existence_timing": "whether time or size tells that something exists which may not be known of",
     "audit_throughput": "durable audit events per second, beside bare rows of the same bytes",
+    "reindex": "what moving a base to another generation costs those who ask, and how fast it is",
+    "deletion": "how soon a deleted document is found no more, and whether ended rights are honoured at once",
     "fsck": "how long an examination of a large base takes, and making its index anew",
     "audit_verification": "how fast an exported chain is verified",
 }

@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import select, text
 
 from eai.access.rights_class import generation_key
-from eai.kernel.ids import GenerationId, JobId, TenantId
+from eai.kernel.ids import DocumentId, GenerationId, JobId, TenantId
 from eai.knowledge.models import Chunk, Generation
 from eai.knowledge.ports import Selector, SpaceId
 from eai.platform.jobs import Fenced
 from tests.integration.faults.outages import (
+    Held,
     Turnstile,
     documents,
     eventually,
@@ -138,6 +139,18 @@ async def test_a_document_prepared_for_a_generation_left_behind_is_prepared_anew
     assert await hits(company, base) == {kept, made["id"]}
 
 
+@asynccontextmanager
+async def looking(company: Company, turnstile: Turnstile, base: str) -> AsyncIterator[tuple[Json, Held]]:
+    """A reindex that has looked for documents that are missing and is about to count the points."""
+    async with turnstile.holding("count") as written:
+        job = await reindex(company, base)
+        await written.reached.wait()
+        async with turnstile.holding("count") as look:
+            written.go_on.set()
+            await look.reached.wait()
+            yield job, look
+
+
 async def test_a_document_that_is_served_during_the_flip_waits_for_it(
     company: Company, turnstile: Turnstile, judge: Judge
 ) -> None:
@@ -146,18 +159,50 @@ async def test_a_document_that_is_served_during_the_flip_waits_for_it(
     async with turnstile.holding("ensure_space") as unaware:
         submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
         await unaware.reached.wait()
-        async with turnstile.holding("count") as written:
-            job = await reindex(company, base)
-            await written.reached.wait()
+        async with looking(company, turnstile, base) as (job, look):
+            between = (await ingest(company.admin, base, "Between")).json()
             async with turnstile.holding("count") as flipping:
-                written.go_on.set()
+                look.go_on.set()
                 await flipping.reached.wait()
                 unaware.go_on.set()
                 await eventually(lambda: somebody_waits(judge.admin_url))
     made = (await submitting).json()
     assert (await ended(company, base, job))["status"] == "completed"
     await judge.judge(company.id)
+    assert await hits(company, base) == {kept, between["id"], made["id"]}
+
+
+async def test_a_document_that_comes_between_the_look_and_the_flip_is_brought_first(
+    company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with turnstile.holding("ensure_space") as unaware:
+        submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
+        await unaware.reached.wait()
+        async with looking(company, turnstile, base) as (job, _):
+            unaware.go_on.set()
+            made = (await submitting).json()
+            assert made["status"] == "ready"
+    assert (await ended(company, base, job))["status"] == "completed"
+    await judge.judge(company.id)
     assert await hits(company, base) == {kept, made["id"]}
+
+
+async def test_a_document_that_loses_its_points_between_the_look_and_the_flip_is_noticed(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base, kept = await settled(company, judge)
+    async with looking(company, turnstile, base) as (job, _):
+        late = (await ingest(company.admin, base, "Late")).json()
+        lost = GenerationId(UUID(job["to"]["generation"]))
+        space = SpaceId(job["to"]["collection"], job["to"]["dimensions"])
+        key = generation_key(TenantId(UUID(company.id)), lost)
+        await fragile.platform.vectors.delete(space, Selector(key, DocumentId(UUID(late["id"]))))
+    failed = await ended(company, base, job)
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "reindex_incomplete")
+    await judge.judge(company.id)
+    assert await hits(company, base) == {kept, late["id"]}
 
 
 async def test_a_document_that_comes_before_the_flip_is_brought_first(

@@ -13,7 +13,7 @@ from eai.knowledge.documents.serving import VersionOutdated
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import KnowledgeBase
 from eai.reindex import building, dropping
-from eai.reindex.flipping import Flipping
+from eai.reindex.flipping import Flipping, Look
 from eai.reindex.repository import GenerationRows
 from eai.reindex.task import BaseGone
 
@@ -37,15 +37,18 @@ def generation_not_pinned() -> Any:
 def flipped_unverified() -> Any:
     """What was built is searched, without a look at what came meanwhile."""
 
-    async def looks(self: Flipping, session: Any, run: Any, task: Any) -> tuple[bool, bool]:
+    async def looks(_self: Flipping, _run: Any, _task: Any) -> Look:
+        return Look("", is_complete=True, has_all_points=True)
+
+    async def flips(self: Flipping, session: Any, run: Any, task: Any, look: Look, _level: Any) -> Look:
         await self._jobs.confirm(session, run)
         base = await GenerationRows(session, run.tenant).hold_base(task.base)
         if base is None:
             raise BaseGone
-        await self._flip(session, run, task, base)
-        return True, True
+        await self._flip(session, run, task, base, look.documents)
+        return look
 
-    return mock.patch.object(Flipping, "_look_and_flip", looks)
+    return mock.patch.multiple(Flipping, _look=looks, _look_again_and_flip=flips)
 
 
 def stored_with_old_rights() -> Any:
