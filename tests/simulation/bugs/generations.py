@@ -56,7 +56,7 @@ def stored_with_old_rights() -> Any:
     add = building.add_chunks
 
     async def adds(*arguments: Any) -> Any:
-        return replace(await add(*arguments), is_moved=False)
+        return [replace(each, is_moved=False) for each in await add(*arguments)]
 
     return mock.patch.object(building, "add_chunks", adds)
 
