@@ -18,7 +18,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 # The suite and the demo start a hundred processes: each would compile the product anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test simulate check format contracts bench clean
+.PHONY: help setup lock demo test simulate kills check format contracts bench clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,8 +40,12 @@ demo: setup ## Start everything, ingest sample documents, ask as two people, ver
 test: setup ## Run the whole suite on a real PostgreSQL and a real engine
 	$(VENV)/bin/pytest -n 4 $(ARGS)
 
-simulate: setup ## Play 10,000 schedules of the lifecycle under faults (SCHEDULES=, SEED=), with progress
+simulate: setup ## Prove the checker, then play 10,000 schedules of the lifecycle (SCHEDULES=, SEED=)
+	EVERY=1 $(VENV)/bin/pytest -q -n 2 tests/simulation/test_bugs.py
 	SCHEDULES="$(SCHEDULES)" SEED="$(SEED)" $(VENV)/bin/python -m tests.simulation
+
+kills: setup ## Kill processes at every passage to the outside, where the suite tries one in eight
+	EVERY=1 $(VENV)/bin/pytest tests/integration/kills
 
 check: setup ## Formatter, linter, types, layers, architecture and unit tests, in a minute or two
 	$(VENV)/bin/ruff format --check .
