@@ -35,7 +35,11 @@ if TYPE_CHECKING:
     from tests.stack import Company, Stack
 
 _RUN = "EAI_TEST_POSTGRES"
-_OVERRIDES = {"fsync": "off", "shared_buffers": "256MB", "authentication_timeout": "10s"}
+_OVERRIDES = {
+    "fsync": "off", "shared_buffers": "256MB", "authentication_timeout": "10s",
+    # Every process that tests keeps pools of its own, and so does what it starts.
+    "max_connections": "500",
+}  # fmt: skip
 _started = pytest.StashKey[tuple[EmbeddedPostgres, Path]]()
 TEMPLATE = "eai_template"
 LONG = ("tests/integration/kills/", "tests/integration/faults/", "tests/integration/litellm/", "tests/e2e/")
