@@ -45,8 +45,8 @@ BUGS = (
     Bug(documents.no_fence, ("I3",), 20, 75),
     Bug(generations.generation_not_pinned, ("I6",), 20, 560),
     Bug(generations.flipped_unverified, ("I6",), 20, 210),
-    Bug(generations.stored_with_old_rights, ("I12",), 20, 125),
     Bug(generations.rights_moved_where_searched_only, ("I12",), 20, 30),
+    Bug(generations.stored_with_old_rights, ("I12",), 240, 50),
     Bug(
         generations.dropped_though_serving,
         (
