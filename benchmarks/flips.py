@@ -93,7 +93,7 @@ async def _beside(  # noqa: PLR0917 - in the order of the sentence
 
     try:
         ends, answers = await prober.beside(to_and_fro())
-    except BaseException:
+    except BaseException:  # however it ends, nobody is left behind
         looking.cancel()
         writer.kill()
         raise

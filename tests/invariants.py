@@ -149,7 +149,7 @@ class Judge:
     async def _statistics(self, tenant: UUID) -> list[str]:
         return [
             f"I3 generation {row['generation']} counts {row['counted']} chunks and has {row['real']}"
-            for row in await self._rows(_COUNTED, tenant)
+            for row in await self._rows(COUNTED, tenant)
         ]
 
     async def _chain(self, tenant: UUID) -> list[str]:
@@ -273,7 +273,7 @@ _UNFITTING = """
 _UNENDED = """
     SELECT id, status FROM eai.kb_reindex_jobs
      WHERE tenant_id = %(t)s AND status IN ('queued', 'running', 'verifying')"""
-_COUNTED = """
+COUNTED = """
     SELECT * FROM (
         SELECT g.id AS generation,
                (SELECT COALESCE(sum(s.chunks), 0) FROM eai.kb_language_statistics s

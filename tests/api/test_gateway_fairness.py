@@ -8,7 +8,6 @@ import pytest
 
 from eai.platform.settings import ModelSettings
 from tests.conftest import fresh_database
-from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
 from tests.stack import Company, Json, Stack, running_stack, settings
 
@@ -35,12 +34,6 @@ async def model_of(company: Company, capability: str) -> str:
     return await company.model(await company.answering(), capability=capability, **sizes)
 
 
-async def asked(provider: ProviderProcess, times: int) -> None:
-    async with asyncio.timeout(10):
-        while len(await provider.requests()) < times:  # noqa: ASYNC110, the provider is another process
-            await asyncio.sleep(0.01)
-
-
 async def test_a_tenant_has_only_so_many_calls_open_and_others_have_theirs(narrow: Stack) -> None:
     provider = await narrow.provider()
     mine, theirs = await narrow.company(), await narrow.company()
@@ -53,7 +46,7 @@ async def test_a_tenant_has_only_so_many_calls_open_and_others_have_theirs(narro
     async with asyncio.TaskGroup() as group:
         path = f"/v1/knowledge-bases/{base}/documents"
         held = group.create_task(mine.admin.post(path, json={"title": "One", "content": "One text."}))
-        await asked(provider, 1)
+        await provider.has_come(within_s=10)
         waiting = group.create_task(mine.admin.post(path, json={"title": "Two", "content": "Two texts."}))
         for capability, (_, body) in CALLS.items():
             call = {"model": models[capability], **body}

@@ -137,9 +137,10 @@ async def test_what_is_written_meanwhile_is_in_both(company: Company, stack: Sta
     kept = await company.document(base, "Refunds are paid within a week.")
     doomed = await company.document(base, "Refunds are never paid.")
     provider = await stack.provider()
+    await provider.forget()
     await provider.say(Step(wait_s=1.5))
     job = await reindex(company, base, embedding_model=model)
-    await asyncio.sleep(0.3)
+    await provider.has_come(within_s=10)
     late = await company.document(base, "Refunds came late.")
     gone = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{doomed}")
     assert gone.json()["status"] == "deleted"

@@ -11,6 +11,7 @@ import psycopg
 
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from tests.fakes.memory_vectors import MemoryVectors
+from tests.invariants import COUNTED
 from tests.simulation.checker import _is_point_of
 from tests.simulation.outside import vector_of
 from tests.simulation.state import State
@@ -101,7 +102,7 @@ def _coverage(state: State) -> Iterator[str]:
 
 
 def _statistics(admin: psycopg.Connection[Any], tenant: Tenant) -> Iterator[str]:
-    for generation, counted, real in admin.execute(_COUNTED, {"t": tenant.id}):
+    for generation, counted, real in admin.execute(COUNTED, {"t": tenant.id}):
         yield f"I3 generation {generation} counts {counted} chunks and has {real}"
 
 
@@ -132,17 +133,6 @@ def _audit(admin: psycopg.Connection[Any], tenant: Tenant) -> Iterator[str]:
             yield f"I7 {action} of {id_} happened {times} times and was told {told[action, id_]} times"
 
 
-_COUNTED = """
-    SELECT * FROM (
-        SELECT g.id AS generation,
-               (SELECT COALESCE(sum(s.chunks), 0) FROM eai.kb_language_statistics s
-                 WHERE s.tenant_id = g.tenant_id AND s.generation = g.id) AS counted,
-               (SELECT count(*) FROM eai.kb_chunks c
-                  JOIN eai.kb_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
-                 WHERE c.tenant_id = g.tenant_id AND c.generation = g.id
-                   AND c.readers IS NULL AND d.readers IS NULL) AS real
-          FROM eai.kb_generations g WHERE g.tenant_id = %(t)s) sides
-     WHERE counted <> real"""
 _CHANGES = """
     SELECT 'knowledge.document.ready' AS action, v.document_id AS id FROM eai.kb_document_versions v
      WHERE v.tenant_id = %(t)s AND v.status = 'ready'
