@@ -34,6 +34,8 @@ from eai.platform.migrate import migrate
 if TYPE_CHECKING:
     from tests.stack import Company, Stack
 
+# What stands in modules beside the tests tells as much when it fails.
+pytest.register_assert_rewrite("tests.integration", "tests.invariants", "tests.stack")
 _RUN = "EAI_TEST_POSTGRES"
 _OVERRIDES = {
     "fsync": "off", "shared_buffers": "256MB", "authentication_timeout": "10s",
