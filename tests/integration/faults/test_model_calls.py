@@ -87,7 +87,7 @@ async def scene(stack: Stack, company: Company, stack_urls: DatabaseUrls) -> Asy
 @pytest.fixture(scope="module")
 async def mortals(stack: Stack) -> AsyncIterator[Mortals]:
     """Who makes more API processes on the same database."""
-    async with Mortals.over(stack.platform.settings) as made:
+    async with Mortals.over(stack.platform.settings, is_patient=True) as made:
         yield made
 
 

@@ -2,7 +2,8 @@
 
 `python -m tests.integration.kills.dying` makes one for each line that it reads, an `Order` as JSON. It is
 forked, so that the imports are paid once: before a fork there is no event loop, no thread and no connection.
-It tells its process id and its address. Settings come from the environment, as in production.
+It tells its process id and its address. Settings come from the environment, as in production; with the
+argument `patient`, what a process has claimed stays claimed as long as in production.
 """
 
 import asyncio
@@ -49,6 +50,7 @@ from tests.integration.kills.passages import (
 SLOW = "SLOW"
 """A text that holds it takes a second to embed."""
 SWEEP, REQUEST = "sweep", "request"
+PATIENT = "patient"
 FATED = "ended at its passage:"
 
 
@@ -217,7 +219,8 @@ def _hurry() -> None:
 
 def main() -> None:
     configure_logging(show_messages=True)
-    _hurry()
+    if PATIENT not in sys.argv:
+        _hurry()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are nobody's
     gc.collect()
     gc.freeze()  # so that the children do not copy what they only look at

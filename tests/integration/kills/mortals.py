@@ -12,7 +12,7 @@ from pathlib import Path
 from eai.integrations.processes import started_at
 from eai.platform.settings import Settings
 from tests.integration.faults.outages import eventually
-from tests.integration.kills.dying import FATED, Order
+from tests.integration.kills.dying import FATED, PATIENT, Order
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,13 @@ class Mortals:
 
     @classmethod
     @asynccontextmanager
-    async def over(cls, chosen: Settings) -> AsyncIterator["Mortals"]:
-        """With the settings of a running product."""
+    async def over(cls, chosen: Settings, *, is_patient: bool = False) -> AsyncIterator["Mortals"]:
+        """With the settings of a running product; `is_patient` processes keep its leases too."""
         log = chosen.home / "mortals.log"
+        manner = [PATIENT] if is_patient else []
         with log.open("wb") as file:
             parent = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.integration.kills.dying",
+                sys.executable, "-m", "tests.integration.kills.dying", *manner,
                 env=_environ(chosen),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=file,
             )  # fmt: skip
