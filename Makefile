@@ -10,12 +10,15 @@ UV_VERSION := 0.13.9
 DOCS ?=
 # `make test ARGS="-k citations"` hands arguments to pytest.
 ARGS ?=
+# `make simulate SEED=7 SCHEDULES=1` plays one schedule again, and tells all of it.
+SCHEDULES ?= 10000
+SEED ?= 0
 
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 # The suite and the demo start a hundred processes: each would compile the product anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test check format contracts bench clean
+.PHONY: help setup lock demo test simulate kills check format contracts bench clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +39,13 @@ demo: setup ## Start everything, ingest sample documents, ask as two people, ver
 
 test: setup ## Run the whole suite on a real PostgreSQL and a real engine
 	$(VENV)/bin/pytest -n 4 $(ARGS)
+
+simulate: setup ## Prove the checker, then play 10,000 schedules of the lifecycle (SCHEDULES=, SEED=)
+	EVERY=1 $(VENV)/bin/pytest -q -n 2 tests/simulation/test_bugs.py
+	SCHEDULES="$(SCHEDULES)" SEED="$(SEED)" $(VENV)/bin/python -m tests.simulation
+
+kills: setup ## Kill processes at every passage to the outside, where the suite tries one in eight
+	EVERY=1 $(VENV)/bin/pytest tests/integration/kills
 
 check: setup ## Formatter, linter, types, layers, architecture and unit tests, in a minute or two
 	$(VENV)/bin/ruff format --check .

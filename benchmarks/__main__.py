@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 BENCHMARKS = {
     "retrieval_quality": "how well each leg and both together rank, beside Haystack's BM25",
+    "slow_model_fusion": "the same for local-e5-384 on a part of the sets, which takes it twelve minutes",
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
     "gateway_overhead": "what a call of a model costs through the gateway, beside none and LiteLLM's proxy",
@@ -19,6 +20,8 @@ BENCHMARKS = {
     "existence_timing": "whether time or size tells that something exists which may not be known of",
     "audit_throughput": "durable audit events per second, beside bare rows of the same bytes",
     "quarantine": "what of injections and hidden text is held, and what of honest documents",
+    "reindex": "what moving a base to another generation costs those who ask, and how fast it is",
+    "deletion": "how soon a deleted document is found no more, and whether ended rights are honoured at once",
     "fsck": "how long an examination of a large base takes, and making its index anew",
     "audit_verification": "how fast an exported chain is verified",
 }

@@ -22,6 +22,12 @@ def cpu_s(pids: Iterable[int]) -> float:
     return sum(_ticks(pid) for pid in pids) * _TICK_S
 
 
+def busy_s() -> float:
+    """Seconds of processor time that everything on this machine has used."""
+    user, nice, system, _idle, _waiting, *rest = Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
+    return sum(map(int, (user, nice, system, *rest))) * _TICK_S
+
+
 def resident_mib(pid: int) -> float:
     """Memory that a process holds, in MiB."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE / 2**20

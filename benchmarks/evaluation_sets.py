@@ -58,6 +58,17 @@ def load(name: str) -> EvaluationSet:
     )
 
 
+def sample(whole: EvaluationSet, *, passages: int, every: int) -> EvaluationSet:
+    """The first `passages` of a set, and of the questions that they answer each `every`th."""
+    answered = [row for row, answers in enumerate(whole.answers) if max(answers) < passages][::every]
+    return EvaluationSet(
+        name=whole.name,
+        passages=whole.passages[:passages],
+        questions=[whole.questions[row] for row in answered],
+        answers=[whole.answers[row] for row in answered],
+    )
+
+
 def together(first: EvaluationSet, second: EvaluationSet) -> EvaluationSet:
     """Both sets in one base: the passages and questions of `first`, then those of `second`."""
     offset = len(first.passages)

@@ -10,9 +10,10 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
 import psycopg
 from haystack import Pipeline
@@ -84,7 +85,7 @@ async def measured(models: Sequence[Model], arguments: argparse.Namespace) -> di
         for model in models:
             await vectors.ensure_space(space_of(model.model))
             pipeline = bare_pipeline(vectors, space_of(model.model), model.embedder)
-            base = await _base(product, model.model.name)
+            base = await new_base(product, model.model.name)
             bench = Bench(product, base, pipeline, bare_pid, arguments.clients)
             found[model.model.name] = await _one_model(bench, model, arguments.rounds)
         await vectors.close()
@@ -121,21 +122,26 @@ async def _bare(bench: Bench, documents: Sequence[str], side: Side) -> None:
 
 
 async def _product(bench: Bench, documents: Sequence[str], side: Side) -> None:
-    product = bench.product
+    bodies = [{"title": "A document", "content": text} for text in documents]
+    await post(bench.product, bench.base, bodies, bench.clients, side)
+
+
+async def post(
+    product: Product, base: str, documents: Sequence[Mapping[str, Any]], clients: int, side: Side
+) -> None:
+    """Have so many clients send these documents, and note what that took."""
     headers = {"Authorization": f"Bearer {product.admin_key}"}
-    path = f"/v1/knowledge-bases/{bench.base}/documents"
-    requests = [
-        raw_request("POST", path, headers, {"title": "A document", "content": text}) for text in documents
-    ]
+    path = f"/v1/knowledge-bases/{base}/documents"
+    requests = [raw_request("POST", path, headers, document) for document in documents]
     watched = {
         "process": [product.api_pid],
         "engine": [product.engine_pid],
         "postgres": tree(product.postgres.pid),
     }
-    had = _chunks(product, bench.base)
+    had = _chunks(product, base)
     before = _cpu(watched)
-    answers = require(await send(Load(product.port, requests, bench.clients)), 201)
-    _note_side(side, _chunks(product, bench.base) - had, answers.elapsed_s, before, watched)
+    answers = require(await send(Load(product.port, requests, clients)), 201)
+    _note_side(side, _chunks(product, base) - had, answers.elapsed_s, before, watched)
 
 
 def _note_side(
@@ -157,9 +163,10 @@ def _chunks(product: Product, base: str) -> int:
     return int(row[0])
 
 
-async def _base(product: Product, model: str) -> str:
+async def new_base(product: Product, model: str, name: str | None = None) -> str:
+    """An empty base with this model; its id."""
     async with product.client(product.admin_key) as admin:
-        answer = await made(admin, "/v1/knowledge-bases", {"name": model, "embedding_model": model})
+        answer = await made(admin, "/v1/knowledge-bases", {"name": name or model, "embedding_model": model})
     return str(answer["id"])
 
 

@@ -32,6 +32,7 @@ from benchmarks.shelf import (
     chunk_row,
     document_count,
     document_row,
+    version_row,
 )
 from eai.access.classification import Classification
 from eai.access.rights_class import rights_key
@@ -129,8 +130,8 @@ def _copy(  # noqa: PLR0917
                 copy.write_row(document_row(shelf, groups, document, document_count(chunks)))
         with cursor.copy(_COPY_VERSIONS) as copy:
             for document in documents:
-                id_, version = shelf.ids(document)
-                copy.write_row((shelf.tenant, version, id_, 1, "ready", "text/plain", bytes(32), "en"))
+                first = document * PER_DOCUMENT - start
+                copy.write_row(version_row(shelf, document, batch[first : first + PER_DOCUMENT]))
         with cursor.copy(_COPY_CHUNKS) as copy:
             for row, passage in zip(rows, batch, strict=True):
                 copy.write_row(chunk_row(shelf, row, passage, chunks))
@@ -173,7 +174,7 @@ _COPY_DOCUMENTS = """
                            serving_version_id) FROM STDIN"""
 _COPY_VERSIONS = """
     COPY eai.kb_document_versions (tenant_id, id, document_id, number, status, content_type, source_hash,
-                                   language) FROM STDIN"""
+                                   content, content_hash, language) FROM STDIN"""
 _COPY_CHUNKS = """
     COPY eai.kb_chunks (tenant_id, id, chunk_id, base_id, generation, document_id, version_id, ordinal,
                         start_offset, end_offset, content, class_number, language, token_count, dimensions,

@@ -7,6 +7,7 @@ no more of an answer than where it ends, so that it takes little from the proces
 import asyncio
 import itertools
 import json
+import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
@@ -26,22 +27,33 @@ _MISSING = "an answer without content-length"
 class Load:
     """Requests to a port of loopback, in turn, `concurrency` at a time.
 
-    Each is sent once, or over and over for `seconds`.
+    Each is sent once, or over and over for `seconds`, or until the process is told to end. With
+    `per_second` one is due so many times a second, whatever became of those before, and its time counts from
+    then; `concurrency` may be on their way at once. `keeps` brings the bodies back, too.
     """
 
     port: int
     requests: Sequence[str]
     concurrency: int = 1
     seconds: float | None = None
+    per_second: float | None = None
+    keeps: bool = False
 
 
 @dataclass
 class Answers:
-    """What came back: milliseconds and bytes of each answer in the order they came, and their statuses."""
+    """What came back: milliseconds and bytes of each answer in the order they came, and their statuses.
+
+    `numbers` says which request each is an answer to, counted from the first sent; `sent_at` when that was,
+    or was due, in seconds since the epoch.
+    """
 
     ms: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
+    sent_at: list[float] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
     elapsed_s: float = 0.0
 
     @property
@@ -91,7 +103,9 @@ def require(answers: Answers, status: int) -> Answers:
     return answers
 
 
-class _Connection(asyncio.Protocol):
+class Connection(asyncio.Protocol):
+    """A connection that asks one thing at a time."""
+
     def __init__(self) -> None:
         self._received = b""
         self._expected = 0
@@ -125,6 +139,11 @@ class _Connection(asyncio.Protocol):
         end, received = await self._answer
         return end - start, received
 
+    def close(self) -> None:
+        """Close it; harmless when it is."""
+        if self._transport is not None:
+            self._transport.close()
+
 
 def _length(head: bytes) -> int:
     at = head.find(_LENGTH)
@@ -135,22 +154,35 @@ def _length(head: bytes) -> int:
     return int(head[at + len(_LENGTH) :].split(b"\r", 1)[0])
 
 
+async def connected(port: int) -> Connection:
+    """A connection to a port of loopback."""
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port)
+    return connection
+
+
 async def _run(load: Load) -> Answers:
     answers, statuses = Answers(), Counter[str]()
     requests = [request.encode() for request in load.requests]
-    start = time.perf_counter()
+    start, epoch = time.perf_counter(), time.time() - time.perf_counter()
+    is_over = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, is_over.set)
     ends_at = None if load.seconds is None else start + load.seconds
-    coming = iter(requests) if ends_at is None else _until(ends_at, requests)
+    coming = enumerate(requests if ends_at is None else _until(ends_at, requests, is_over))
 
     async def call() -> None:
-        loop = asyncio.get_running_loop()
-        transport, connection = await loop.create_connection(_Connection, "127.0.0.1", load.port)
-        for request in coming:
+        connection = await connected(load.port)
+        for number, request in coming:
+            late = 0.0 if load.per_second is None else await _due(start + number / load.per_second)
+            sent = time.perf_counter() - late
             seconds, received = await connection.ask(request)
-            answers.ms.append(1000 * seconds)
+            answers.ms.append(1000 * (seconds + late))
             answers.sizes.append(len(received))
+            answers.numbers.append(number)
+            answers.sent_at.append(epoch + sent)
             statuses[received[9:12].decode()] += 1
-        transport.close()
+            if load.keeps:
+                answers.bodies.append(received[received.find(_END) + len(_END) :].decode())
+        connection.close()
 
     await asyncio.gather(*(call() for _ in range(load.concurrency)))
     answers.elapsed_s = time.perf_counter() - start
@@ -158,9 +190,15 @@ async def _run(load: Load) -> Answers:
     return answers
 
 
-def _until(ends_at: float, requests: Sequence[bytes]) -> Iterator[bytes]:
+async def _due(at: float) -> float:
+    """Seconds that it is late, once it is due."""
+    await asyncio.sleep(max(0.0, at - time.perf_counter()))
+    return max(0.0, time.perf_counter() - at)
+
+
+def _until(ends_at: float, requests: Sequence[bytes], is_over: asyncio.Event) -> Iterator[bytes]:
     for request in itertools.cycle(requests):
-        if time.perf_counter() >= ends_at:
+        if is_over.is_set() or time.perf_counter() >= ends_at:
             return
         yield request
 

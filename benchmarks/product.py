@@ -54,7 +54,7 @@ class Product:
 
 @asynccontextmanager
 async def running_product(home: Path, *, model: str = "local-hash-256") -> AsyncIterator[Product]:
-    """Everything that answers a request. There is no worker: nothing measured here waits for one."""
+    """Everything that answers a request. Whoever measures what waits for a worker starts one beside it."""
     async with AsyncExitStack() as stack:
         postgres = await stack.enter_async_context(running_postgres(home))
         settings = load_settings(environ(home, postgres, model), default_environment=Environment.TEST)
@@ -90,6 +90,14 @@ async def running_api(home: Path, variables: Mapping[str, str]) -> AsyncIterator
     arguments = ("-m", "eai.cli", "serve", "--port", str(port))
     async with running_python(home / "api.log", variables, *arguments) as (pid, started):
         yield pid, port, await until_answered(f"http://127.0.0.1:{port}/readyz") - started
+
+
+@asynccontextmanager
+async def running_worker(product: Product) -> AsyncIterator[int]:
+    """A worker of this product: its process id. It takes a moment until it works."""
+    arguments = ("-m", "workers.all")
+    async with running_python(product.home / "worker.log", product.environ, *arguments) as (pid, _):
+        yield pid
 
 
 @asynccontextmanager

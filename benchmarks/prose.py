@@ -28,13 +28,14 @@ class Prose:
         return [_sentences(row) for row in self._words[self._drawn((count, _WORDS))]]
 
     def questions(self, passages: Sequence[str], count: int) -> list[str]:
-        """So many questions of four to seven rarer words of some passage."""
-        questions = []
-        for row in self._draw.integers(0, len(passages), count):
-            words = [w for w in passages[row].replace(".", "").lower().split() if w not in _GRAMMAR]
-            chosen = self._draw.choice(words, int(self._draw.integers(4, 8)), replace=False)
-            questions.append("what is the " + " ".join(chosen))
-        return questions
+        """So many questions, each to some passage."""
+        return [self.question(passages[row]) for row in self._draw.integers(0, len(passages), count)]
+
+    def question(self, passage: str) -> str:
+        """Four to seven rarer words of a passage."""
+        words = [word for word in passage.replace(".", "").lower().split() if word not in _GRAMMAR]
+        chosen = self._draw.choice(words, int(self._draw.integers(4, 8)), replace=False)
+        return "what is the " + " ".join(chosen)
 
     def _coined(self, count: int) -> list[str]:
         found: dict[str, None] = {}

@@ -47,6 +47,8 @@ def measure(
     keyword: KeywordLeg,
     dense: Sequence[Sequence[Hit]],
     peer: Quality,
+    *,
+    weights: Sequence[float] = WEIGHTS,
 ) -> Measured:
     """Rank every question by each leg, by the model's own rule and by every candidate."""
 
@@ -61,7 +63,7 @@ def measure(
 
     tried = {
         f"convex, {weight}": quality(evaluation, joined(replace(model.fusion, dense_weight=weight)))
-        for weight in WEIGHTS
+        for weight in weights
     }
     tried |= {name: candidate(join) for name, join in _others()}
     by_leg = [[ranking(hits) for hits in leg] for leg in (keyword.hits, dense)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -20,6 +21,8 @@ PER_DOCUMENT = 20
 AVERAGE_LENGTH = 105.0
 GROUPS = 100
 BATCH = 2_000
+_STRIDE = 1_100
+"""From one passage of a text to the next, which leaves room for hidden words."""
 LEVELS = (None, Classification.PUBLIC, Classification.CONFIDENTIAL)
 # What everybody may see, what the first group may, and the other groups an equal part of the rest: whoever is
 # in the first, in the first ten or in the first fifty sees 1 %, 10 % or 50 %.
@@ -136,6 +139,14 @@ def document_row(shelf: Shelf, groups: Sequence[str], document: int, documents: 
     return (shelf.tenant, id_, shelf.base, title, uri, rank, readers, version)
 
 
+def version_row(shelf: Shelf, document: int, passages: Sequence[Analysed]) -> tuple[Any, ...]:
+    """The version that a document's passages make, with its whole text."""
+    id_, version = shelf.ids(document)
+    text = "".join(passage.text.ljust(_STRIDE, "\n") for passage in passages)
+    digest = sha256(text.encode()).digest()
+    return (shelf.tenant, version, id_, 1, "ready", "text/plain", digest, text, digest, "en")
+
+
 def chunk_row(shelf: Shelf, row: int, passage: Analysed, chunks: int) -> tuple[Any, ...]:
     document, version = shelf.ids(row // PER_DOCUMENT)
     start, end = _span(row, passage)
@@ -154,5 +165,5 @@ def document_count(chunks: int) -> int:
 
 
 def _span(row: int, passage: Analysed) -> tuple[int, int]:
-    start = row % PER_DOCUMENT * 1_100
+    start = row % PER_DOCUMENT * _STRIDE
     return start, start + len(passage.text)

@@ -34,10 +34,17 @@ from eai.platform.migrate import migrate
 if TYPE_CHECKING:
     from tests.stack import Company, Stack
 
+# What stands in modules beside the tests tells as much when it fails.
+pytest.register_assert_rewrite("tests.integration", "tests.invariants", "tests.stack")
 _RUN = "EAI_TEST_POSTGRES"
-_OVERRIDES = {"fsync": "off", "shared_buffers": "256MB", "authentication_timeout": "10s"}
+_OVERRIDES = {
+    "fsync": "off", "shared_buffers": "256MB", "authentication_timeout": "10s",
+    # Every process that tests keeps pools of its own, and so does what it starts.
+    "max_connections": "500",
+}  # fmt: skip
 _started = pytest.StashKey[tuple[EmbeddedPostgres, Path]]()
 TEMPLATE = "eai_template"
+LONG = ("tests/integration/kills/", "tests/integration/faults/", "tests/integration/litellm/", "tests/e2e/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,11 @@ def pytest_configure(config: pytest.Config) -> None:
     asyncio.run(_start(server))
     config.stash[_started] = (server, home)
     os.environ[_RUN] = f"{server.admin_url} {server.app_url}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what waits most: the others fill the processors meanwhile, and nobody waits at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,19 +21,24 @@ class Engine:
         assert self._process is not None
         return self._process.pid
 
-    async def start(self) -> None:
-        """Return when it listens."""
-        self._process = await self.spawn()
+    async def start(self, *module: str) -> None:
+        """Return when it listens. `module` runs in place of the product's own."""
+        self._process = await self.spawn(*module)
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), 30)
         assert line == b"ready\n", line
 
-    async def spawn(self) -> asyncio.subprocess.Process:
+    async def spawn(self, *module: str) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "eai.integrations.qdrant.engine"),
+            *(sys.executable, "-m", *(module or ("eai.integrations.qdrant.engine",))),
             *("--folder", self.folder, "--socket", self.socket),
             stdout=asyncio.subprocess.PIPE,
         )
+
+    async def dies(self, within_s: float) -> None:
+        """Return when it has been killed."""
+        assert self._process is not None
+        assert await asyncio.wait_for(self._process.wait(), within_s) == -signal.SIGKILL
 
     async def kill(self) -> None:
         await self._end(signal.SIGKILL)

@@ -10,7 +10,7 @@ model that was announced closed exactly once, I8 nothing held of a quota but wha
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from typing import Any, LiteralString
 from uuid import UUID
@@ -34,10 +34,15 @@ class Judge:
 
     admin_url: str
     vectors: Vectors
+    connection: psycopg.AsyncConnection | None = None
+    """What it looks through, as long as it does."""
 
     async def judge(self, tenant: UUID | str, *, within_s: float = 60.0) -> None:
         """Wait until nothing is left to do for `tenant`, then fail unless every invariant holds."""
-        whose = UUID(str(tenant))
+        async with await psycopg.AsyncConnection.connect(self.admin_url, autocommit=True) as connection:
+            await replace(self, connection=connection)._judge(UUID(str(tenant)), within_s)
+
+    async def _judge(self, whose: UUID, within_s: float) -> None:
         deadline = asyncio.get_running_loop().time() + within_s
         while unrest := await self.unrest(whose):
             assert asyncio.get_running_loop().time() < deadline, f"no rest within {within_s} s: {unrest}"
@@ -144,7 +149,7 @@ class Judge:
     async def _statistics(self, tenant: UUID) -> list[str]:
         return [
             f"I3 generation {row['generation']} counts {row['counted']} chunks and has {row['real']}"
-            for row in await self._rows(_COUNTED, tenant)
+            for row in await self._rows(COUNTED, tenant)
         ]
 
     async def _chain(self, tenant: UUID) -> list[str]:
@@ -193,9 +198,9 @@ class Judge:
         ]
 
     async def _rows(self, statement: LiteralString, tenant: UUID, **more: object) -> list[Row]:
-        async with await psycopg.AsyncConnection.connect(self.admin_url, autocommit=True) as connection:
-            cursor = connection.cursor(row_factory=dict_row)
-            return await (await cursor.execute(statement, {"t": tenant, **more})).fetchall()
+        assert self.connection is not None
+        cursor = self.connection.cursor(row_factory=dict_row)
+        return await (await cursor.execute(statement, {"t": tenant, **more})).fetchall()
 
 
 def _unlike(where: str, expected: set[object], found: set[object]) -> Iterator[str]:
@@ -268,7 +273,7 @@ _UNFITTING = """
 _UNENDED = """
     SELECT id, status FROM eai.kb_reindex_jobs
      WHERE tenant_id = %(t)s AND status IN ('queued', 'running', 'verifying')"""
-_COUNTED = """
+COUNTED = """
     SELECT * FROM (
         SELECT g.id AS generation,
                (SELECT COALESCE(sum(s.chunks), 0) FROM eai.kb_language_statistics s

@@ -79,6 +79,7 @@ class Company:
         self._stack = stack
         self.id: str = answer["id"]
         self.admin = stack.caller(answer["admin_api_key"])
+        self._me: str | None = None
 
     async def group(self, *members: Person) -> str:
         """The reference of a new group with these members."""
@@ -106,8 +107,9 @@ class Company:
 
     async def base(self, *readers: str, **fields: Any) -> str:
         """The id of a new base that `readers` may read and the administrator may read and manage."""
-        me = await self.admin.got("/v1/me")
-        entries = [{"principal": f"user:{me['principal']['id']}", "permission": "manage", "effect": "allow"}]
+        if self._me is None:
+            self._me = f"user:{(await self.admin.got('/v1/me'))['principal']['id']}"
+        entries = [{"principal": self._me, "permission": "manage", "effect": "allow"}]
         entries += [{"principal": r, "permission": "read", "effect": "allow"} for r in readers]
         body = {"name": f"base {uuid4().hex[:8]}", "embedding_model": "local-hash-256", "acl": entries}
         return str((await self.admin.made("/v1/knowledge-bases", {**body, **fields}))["id"])

@@ -15,7 +15,7 @@ from eai.access.subject import Subject
 from eai.api import pages
 from eai.api.admission import Admission
 from eai.api.entrance import Entrance
-from eai.api.event_stream import MOST_FOLLOWED, OpenStreams
+from eai.api.event_stream import MOST_FOLLOWED, MOST_FOLLOWED_BY_ONE, OpenStreams
 from eai.api.handlers import HANDLERS
 from eai.api.idempotency import Idempotency
 from eai.api.openapi import TITLE
@@ -64,8 +64,7 @@ def create_app(platform: "Platform", routes: Sequence[APIRouter] | None = None) 
     app.state.platform = platform
     app.state.admission = Admission(platform.identity, _limit_of(platform), platform.failures)
     app.state.idempotency = Idempotency(platform.database, platform.keyring)
-    app.state.open_streams = OpenStreams()
-    app.state.job_streams = OpenStreams(MOST_FOLLOWED)
+    app.state.job_streams = OpenStreams(MOST_FOLLOWED, MOST_FOLLOWED_BY_ONE)
     app.state.cursors = Cursors(platform.keyring.master.derive("cursors"))
     # Side by side: nested routers would be searched twice at each level.
     for router in routers() if routes is None else routes:

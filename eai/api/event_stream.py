@@ -12,13 +12,13 @@ from starlette.types import Receive, Scope, Send
 
 from eai.api.errors import InternalError
 from eai.kernel.errors import EaiError, RateLimited
-from eai.kernel.ids import TenantId
+from eai.kernel.ids import PrincipalId, TenantId
 
 MEDIA_TYPE = "text/event-stream"
-MOST_PER_TENANT = 100
-"""Streams that a tenant may have open in one process; each holds a connection at both ends."""
 MOST_FOLLOWED = 20
-"""Streams that follow jobs; each also asks the database twice a second."""
+"""Streams that follow jobs, of a tenant in one process: each also asks the database twice a second."""
+MOST_FOLLOWED_BY_ONE = 10
+"""Of these, what one principal may hold: nobody keeps the others of a tenant from following theirs."""
 
 Write = Callable[[bytes], Awaitable[None]]
 Produce = Callable[[Write], Awaitable[None]]
@@ -94,24 +94,27 @@ class EventStream(Response):
 
 
 class OpenStreams:
-    """How many streams each tenant has open in this process."""
+    """How many streams each tenant has open in this process, and each of its principals."""
 
-    def __init__(self, most: int = MOST_PER_TENANT) -> None:
+    def __init__(self, most: int, most_of_one: int) -> None:
         self._most = most
-        self._open: Counter[TenantId] = Counter()
+        self._most_of_one = most_of_one
+        self._open: Counter[TenantId | PrincipalId] = Counter()
 
     @contextmanager
-    def one_of(self, tenant: TenantId) -> Iterator[None]:
-        """Count a stream while the block lasts. Raises RateLimited when the tenant has too many."""
-        if self._open[tenant] >= self._most:
+    def one_of(self, tenant: TenantId, principal: PrincipalId) -> Iterator[None]:
+        """Count a stream while the block lasts. Raises RateLimited when there are too many."""
+        if self._open[tenant] >= self._most or self._open[principal] >= self._most_of_one:
             raise RateLimited(retry_after_s=1)
-        self._open[tenant] += 1
+        holders = (tenant, principal)
+        self._open.update(holders)
         try:
             yield
         finally:
-            self._open[tenant] -= 1
-            if not self._open[tenant]:
-                del self._open[tenant]
+            self._open.subtract(holders)
+            for holder in holders:
+                if not self._open[holder]:
+                    del self._open[holder]
 
 
 async def _left(receive: Receive) -> None:

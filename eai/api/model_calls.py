@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from eai.api.event_stream import EventStream, OpenStreams, Write
+from eai.api.event_stream import EventStream, Write
 from eai.api.idempotency.service import CLAIM
 from eai.api.problems import problem_body
 from eai.gateway.calls import ChatCall, Completion, EmbeddingCall, Embeddings, Ranking, RerankCall
@@ -49,18 +49,16 @@ def streamed(request: Request, services: "Platform", call: ChatCall, *, tells_us
     """
     if CLAIM in request.scope:
         raise InvalidInput.field("Idempotency-Key", "idempotency_key_streamed", "")
-    streams: OpenStreams = request.app.state.open_streams
 
     async def produce(write: Write) -> None:
         pieces = Pieces(call.model)
-        with streams.one_of(call.caller.tenant):
-            async with services.gateway.stream_chat(call) as stream:
-                async for words in stream:
-                    await write(pieces.piece(words, stream.warnings))
-            await write(pieces.end(stream.finish_reason or "stop"))
-            if tells_usage:
-                await write(pieces.usage(stream.usage))
-            await write(DONE)
+        async with services.gateway.stream_chat(call) as stream:
+            async for words in stream:
+                await write(pieces.piece(words, stream.warnings))
+        await write(pieces.end(stream.finish_reason or "stop"))
+        if tells_usage:
+            await write(pieces.usage(stream.usage))
+        await write(DONE)
 
     def tell(error: EaiError) -> bytes:
         return event(problem_body(error, request.scope), "error")

@@ -33,6 +33,7 @@ class AuditAction(StrEnum):
     KNOWLEDGE_BASE_REINDEX_FAILED = "knowledge_base.reindex.failed"
     KNOWLEDGE_BASE_REINDEX_CANCEL = "knowledge_base.reindex.cancel"
     KNOWLEDGE_BASE_REINDEX_ROLLBACK = "knowledge_base.reindex.rollback"
+    KNOWLEDGE_BASE_GENERATION_DROPPED = "knowledge_base.generation.dropped"
 
     DOCUMENT_INGEST = "knowledge.document.ingest"
     DOCUMENT_UPDATE = "knowledge.document.update"

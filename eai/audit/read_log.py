@@ -50,11 +50,14 @@ class ReadLog:
         self._flusher: asyncio.Task[None] | None = None
 
     async def write(self, portion: Portion) -> None:
-        """Return once `portion` is durable. Raises AuditUnavailable; it may have been written even so."""
+        """Return once `portion` is durable. Raises AuditUnavailable; it may have been written even so.
+
+        Whoever is cancelled meanwhile leaves it behind to be written: what happened has happened.
+        """
         now = asyncio.get_running_loop().time()
         waiting = _Waiting(portion, now + self._deadline_s)
         self._enqueue(waiting)
-        await waiting.done
+        await asyncio.shield(waiting.done)
 
     async def drain(self) -> None:
         """Return when nothing is in flight."""

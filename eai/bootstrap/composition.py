@@ -102,7 +102,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
     integrity = Integrity(database, vectors, trail)
-    dropping = Dropping(database, vectors, jobs, grace_s=settings.reindex.grace_s)
+    dropping = Dropping(database, vectors, jobs, audit, grace_s=settings.reindex.grace_s)
     return Platform(
         settings=settings,
         database=database,

@@ -13,6 +13,7 @@ from eai.gateway.dispatch import Dispatch
 from eai.gateway.egress import EgressGuard
 from eai.gateway.facts_rows import FactsRows
 from eai.gateway.ledger import Ledger
+from eai.gateway.open_calls import OpenCalls
 from eai.gateway.ports import Provider
 from eai.gateway.provider_keys import ProviderKeys
 from eai.gateway.registry import EndpointKind
@@ -54,7 +55,7 @@ def compose_gateway(shared: Surroundings, models: Models) -> Gateway:
         models,
         FactsRows(shared.database),
         controls,
-        Ledger(Reservations(shared.database), shared.audit),
+        Ledger(Reservations(shared.database), shared.audit, OpenCalls(chosen.calls_per_tenant)),
         Dispatch(_providers(shared.outbound), Attempts(), ProviderKeys(shared.keyring)),
         default_model=default,
         batch_size=chosen.embeddings_batch_size,

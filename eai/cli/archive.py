@@ -112,11 +112,12 @@ def _members(source: Path) -> Iterator[tuple[str, IO[bytes]]]:
     try:
         with tarfile.open(source, mode="r:") as archive:
             for member in archive:
-                content = archive.extractfile(member) if member.isreg() else None
+                is_plain = member.isreg() and not member.issparse()
+                content = archive.extractfile(member) if is_plain else None
                 if content is None:
                     raise ArchiveUnusable(f"{source} holds {member.name!r}, which is no plain file")
                 yield member.name, content
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, ValueError) as error:  # the last from numbers that are none
         raise ArchiveUnusable(f"{source} is no backup, or cut short: {error}") from error
 
 

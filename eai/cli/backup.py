@@ -120,7 +120,7 @@ async def _restored(environ: Mapping[str, str], settings: Settings, source: Path
         await dumps.check(dump)
         with home.lock("supervisor"):
             await _load(settings, dump)
-    except BaseException:
+    except BaseException:  # interrupted or failed: half a home would be taken for a whole one
         _empty(home.path)
         raise
     finally:

@@ -1,26 +1,76 @@
-"""Texts that lie in other texts as base64, in either alphabet, in one line or in many of equal length."""
+"""Texts that lie in other texts: in base64, in hexadecimal, or escaped sign by sign.
+
+Base64 is read in either alphabet, in one line or in many of equal length; escapes are those of web addresses
+and of string literals.
+"""
 
 import re
 from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eai.dlp.passage import Passage
 
-_SHORTEST = 24
+_SHORTEST = 19
+"""Signs of base64 that fourteen digits take."""
 _GROUP = 4
 _SIGN = "[A-Za-z0-9+/_-]"
 _REST = rf"(?:{_SIGN}{{4}}){{0,5}}(?:{_SIGN}{{4}}|{_SIGN}{{3}}=|{_SIGN}{{2}}==)(?=\s|\Z)"
 _LINE = re.compile(
     rf"(?<!{_SIGN})(?P<whole>{_SIGN}{{{_SHORTEST},}}+={{0,2}}+)(?:(?<!=)\r?\n[ \t]*+(?P<rest>{_REST}))?"
 )
+_FEWEST_BYTES = 14
+_PAIRS = re.compile(
+    rf"(?<![0-9A-Fa-f])(?:(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_BYTES},}}+"
+    rf"|[0-9A-Fa-f]{{2}}(?P<gap>[ :,.\-]|, )"
+    rf"[0-9A-Fa-f]{{2}}(?:(?P=gap)[0-9A-Fa-f]{{2}}){{{_FEWEST_BYTES - 2},}}+)"
+)
+_HEXADECIMAL = re.compile("[^0-9A-Fa-f]")
+_ESCAPE = re.compile(r"(?:%|\\x|\\u00)([0-9A-Fa-f]{2})")
 _STANDARD = str.maketrans("-_", "+/", "= \t\r\n")
 _CONTROLS = bytes(sorted({*range(0x20), 0x7F} - {*b"\t\r\n\0"}))
+_BEYOND_ASCII = 0x80
 _MOST_CONTROLS = 0.05
 _MOST_UNREADABLE = 0.2
 
 
 def encoded_parts(passage: Passage) -> Iterator[tuple[int, int, bytes]]:
-    """Start, end and content of whatever may be base64, decoded from every place a group may start at."""
+    """Start, end and content of whatever may be encoded as a whole."""
+    yield from _in_base64(passage)
+    yield from _in_hexadecimal(passage)
+
+
+def unescaped(passage: Passage) -> tuple[str, NDArray[np.intp]] | None:
+    """The text with every escaped sign in its place, and where each sign of it came from; None for none.
+
+    Signs beyond ASCII take several escapes, and are left as question marks: no entity depends on one.
+    """
+    text = passage.text
+    if "%" not in text and "\\" not in text:
+        return None
+    # One more than the text has, so that the end of its last sign is known too.
+    is_first = np.ones(len(text) + 1, np.bool_)
+    for escape in _ESCAPE.finditer(text):
+        is_first[escape.start() + 1 : escape.end()] = False
+    return None if is_first.all() else (_ESCAPE.sub(_sign, text), np.flatnonzero(is_first))
+
+
+def _sign(escape: re.Match[str]) -> str:
+    code = int(escape[1], 16)
+    return chr(code) if code < _BEYOND_ASCII else "?"
+
+
+def _in_hexadecimal(passage: Passage) -> Iterator[tuple[int, int, bytes]]:
+    if not passage.has_bytes(_FEWEST_BYTES):
+        return
+    for row in _PAIRS.finditer(passage.text):
+        yield row.start(), row.end(), bytes.fromhex(_HEXADECIMAL.sub("", row[0]))
+
+
+def _in_base64(passage: Passage) -> Iterator[tuple[int, int, bytes]]:
+    """Whatever may be base64, decoded from every place a group may start at."""
     if not passage.has_token(_SHORTEST):
         return
     for lines in _blocks(passage.text):

@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 # Marks that change a character's look, and characters without any: neither ends a number for a reader.
 _UNSEEN = frozenset({"Cf", "Mn", "Me"})
 _FILLERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_MINUS = "\u2212"
-_NEXT_LINE = "\x85"
+_SIGNS = {
+    **dict.fromkeys("\u2028\u2029\x85", "\n"),
+    **dict.fromkeys("\u00b7\u2022\u2027\u2219\u22c5\u30fb", "."),
+    **dict.fromkeys("\u2044\u2215", "/"),
+    "\u2212": "-",
+}
+"""Breaks of lines, points in the middle, slashes and the minus as ASCII has them."""
+_OF_KIND = {"Pd": "-", "Zs": " "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,7 @@ def _plain(character: str) -> str:
         return ""
     if category == "Nd":
         return str(unicodedata.decimal(character))
-    if category == "Pd" or character == _MINUS:
-        return "-"
-    if category in {"Zl", "Zp"} or character == _NEXT_LINE:
-        return "\n"
-    return " " if category == "Zs" else character
+    return _SIGNS.get(character) or _OF_KIND.get(category, character)
 
 
 def _origins(text: str, widths: dict[int, int]) -> NDArray[np.intp]:

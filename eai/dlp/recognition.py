@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from eai.dlp.encoded import as_text, encoded_parts
+from eai.dlp.encoded import as_text, encoded_parts, unescaped
 from eai.dlp.joined import Joined
 from eai.dlp.normalisation import normalise
 from eai.dlp.passage import Passage
@@ -94,6 +94,7 @@ def _within(
             yield start, end, recogniser.entity
     if layer < _MOST_LAYERS:
         yield from _encoded(passage, recognisers, layer)
+        yield from _escaped(passage, recognisers, layer)
 
 
 def _encoded(
@@ -113,6 +114,20 @@ def _encoded(
         for start, end, entity in _within(Passage(inner.text), recognisers, recognisers, layer + 1):
             for number, *_ in inner.parts(start, end):
                 yield *places[number], entity
+
+
+def _escaped(
+    passage: Passage, recognisers: Sequence[Recogniser], layer: int
+) -> Iterator[tuple[int, int, str]]:
+    """What is seen once every escaped sign stands in its place, from the first to the last sign of it."""
+    read = unescaped(passage)
+    if read is None:
+        return
+    plain, places = read
+    inner = normalise(plain)
+    for start, end, entity in _within(Passage(inner.text), recognisers, recognisers, layer + 1):
+        low, high = inner.origin(start, end)
+        yield places.item(low), places.item(high), entity
 
 
 def _across(joined: Joined, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, int, int, str]]:

@@ -1,7 +1,7 @@
 """Every query on what a tenant keeps, and on the limits that bind it.
 
 A document counts unless it is being deleted or has no text that has not failed; its size is that of the
-last such text.
+last such text, or of the one that answers, if that is more: should the new one fail, the old one stays.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -86,12 +86,15 @@ _MONTHS = text("""
      ORDER BY q.id""")
 _BASES = text("SELECT count(*) FROM eai.knowledge_bases WHERE tenant_id = :tenant AND deleting_since IS NULL")
 _HOLDINGS = text("""
-    SELECT d.base_id, count(*) AS documents, COALESCE(sum(last.size), 0) AS bytes
+    SELECT d.base_id, count(*) AS documents, COALESCE(sum(GREATEST(last.size, serving.size)), 0) AS bytes
       FROM eai.kb_documents d
      CROSS JOIN LATERAL (
            SELECT octet_length(v.source) AS size FROM eai.kb_document_versions v
             WHERE v.tenant_id = d.tenant_id AND v.document_id = d.id AND v.status <> 'failed'
             ORDER BY v.number DESC LIMIT 1) last
+      LEFT JOIN LATERAL (
+           SELECT octet_length(v.source) AS size FROM eai.kb_document_versions v
+            WHERE v.tenant_id = d.tenant_id AND v.id = d.serving_version_id) serving ON true
      WHERE d.tenant_id = :tenant AND d.deleting_since IS NULL
        AND (CAST(:base AS uuid) IS NULL OR d.base_id = :base)
        AND d.id IS DISTINCT FROM CAST(:without AS uuid)

@@ -40,13 +40,16 @@ class Quotas:
     ) -> QuotaOut:
         """Make the owner's quota of this metric and window, as `quota`, or change its limit.
 
-        What was used and is held stays counted. Raises OwnerUnknown, and PreconditionFailed unless
-        `revision`, when given, is the current one.
+        What was used and is held stays counted; a new quota begins with what its owner used in the present
+        period, so that none is forgotten by making it anew. Raises OwnerUnknown, and PreconditionFailed
+        unless `revision`, when given, is the current one.
         """
         owner = Owner.read(wanted.owner)
         _check_fit(owner, wanted)
         rows = QuotaRows(session, subject.tenant)
         there = await rows.of(owner, wanted.metric, wanted.period)
+        if there is None:
+            await rows.begin()
         if revision not in {None, there and there.revision}:
             raise PreconditionFailed
         row = await _added(rows, subject, quota, wanted) if there is None else None
@@ -96,7 +99,7 @@ async def _added(rows: QuotaRows, subject: Subject, quota: UUID, wanted: NewQuot
     """The new quota, unless the owner has one like it."""
     owner = Owner.read(wanted.owner)
     try:
-        return await rows.insert(
+        row = await rows.insert(
             quota,
             group_id=owner.group,
             base_id=owner.base,
@@ -108,6 +111,9 @@ async def _added(rows: QuotaRows, subject: Subject, quota: UUID, wanted: NewQuot
     except IntegrityError as error:
         # Its owner is no group and no base of this tenant.
         raise OwnerUnknown from error
+    if row is not None and wanted.period is not Window.TOTAL:
+        await rows.take_over(row)
+    return row
 
 
 def _check_fit(owner: Owner, wanted: NewQuota) -> None:

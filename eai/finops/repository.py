@@ -68,6 +68,21 @@ class QuotaRows(Rows[Quota]):
             statement.with_for_update(key_share=True), execution_options={"populate_existing": True}
         )
 
+    async def begin(self) -> None:
+        """Wait for every reservation that is about to commit; the next ones wait for this transaction."""
+        await self.session.execute(_BEGIN, {"tenant": self.tenant})
+
+    async def take_over(self, quota: Quota) -> None:
+        """Count what was used in the present period before there was this quota; what is held, at its bound.
+
+        Of a group, it is what its present members used. No reservation commits meanwhile: see `begin`.
+        """
+        parameters = {
+            "tenant": self.tenant, "quota": quota.id, "period": quota.period, "metric": quota.metric,
+            "group": quota.group_id, "base": quota.base_id,
+        }  # fmt: skip
+        await self.session.execute(_TAKE_OVER, parameters)
+
     async def standings(self, quotas: Sequence[UUID]) -> Mapping[UUID, Standing]:
         """Where each of these quotas stands now, by the database's clock."""
         is_periodic = Quota.period != "total"
@@ -200,6 +215,29 @@ _RESERVE = """
            %(model)s::text, %(endpoint)s::text, %(operation)s::text, %(tokens)s::bigint,
            %(lease_s)s::double precision, %(usage)s::jsonb,
            %(body)b::bytea, %(subject)s::uuid, %(key)s::uuid, %(sealed)b::bytea)"""
+_BEGIN = text("SELECT pg_advisory_xact_lock(eai.kill_switch_lock(:tenant))")
+# Calls that are held tell of themselves once they end, but to the quotas that held them only.
+_TAKE_OVER = text("""
+    WITH period AS (
+         SELECT date_trunc(:period, now(), 'UTC') AS starts),
+    calls AS (
+         SELECT e.tokens, e.principal, e.base_id
+           FROM eai.usage_events e, period p
+          WHERE e.tenant_id = :tenant AND e.occurred_at >= p.starts AND NOT e.is_external
+            AND e.kind IN ('embeddings', 'reranking', 'chat')
+         UNION ALL
+         SELECT r.tokens_bound, r.principal, (r.usage ->> 'base')::uuid
+           FROM eai.model_reservations r, period p
+          WHERE r.tenant_id = :tenant AND r.state = 'held' AND r.created_at >= p.starts)
+    INSERT INTO eai.quota_usage (tenant_id, quota_id, period_start, used)
+    SELECT :tenant, :quota, p.starts,
+           COALESCE(sum(CASE :metric WHEN 'tokens' THEN c.tokens ELSE 1 END), 0)
+      FROM period p LEFT JOIN calls c
+        ON (CAST(:base AS uuid) IS NULL OR c.base_id = :base)
+       AND (CAST(:group AS uuid) IS NULL
+            OR c.principal IN (SELECT m.principal_id FROM eai.group_members m
+                                WHERE m.tenant_id = :tenant AND m.group_id = :group))
+     GROUP BY p.starts""")
 _TAKE_TURN = text("SELECT pg_try_advisory_xact_lock(hashtextextended('eai.finops.forget', 0))")
 _OLD_CALLS = text("""
     WITH due AS MATERIALIZED (

@@ -54,8 +54,8 @@ class Reservations:
         """Hold `bound`, and commit `intent` with it: the call may begin when this returns.
 
         The switches and every limit are read again in the same statement. Raises SwitchedOff,
-        QuotaExceeded, RateLimited (for a limit per minute) and DatabaseUnavailable; after the last it may
-        be held even so, until its lease is over.
+        QuotaExceeded, RateLimited (where another minute has room) and DatabaseUnavailable; after the last
+        it may be held even so, until its lease is over.
         """
         reservation = uuid4()
         refusal, detail = await reserve_model_call(self._database, _parameters(reservation, bound, intent))
@@ -69,7 +69,8 @@ def _refuse(refusal: str, detail: Mapping[str, Any]) -> NoReturn:
         raise SwitchedOff(detail["scope"])
     named = dict(detail)
     retry_after_s = named.pop("retry_after_s")
-    if refusal == "rate":
+    # No minute has room for what is more than the limit: whoever waited would be refused for ever.
+    if refusal == "rate" and named["requested"] <= named["limit"]:
         raise RateLimited(retry_after_s=retry_after_s, **named)
     raise QuotaExceeded(**named)
 

@@ -42,6 +42,7 @@ def endpoint_from(row: Json | None) -> Endpoint | None:
         retention=Retention.parse(row["retention"]),
         classification_ceiling=LEVELS[row["classification_ceiling"]],
         sealed_key=None if sealed is None else bytes.fromhex(sealed.removeprefix("\\x")),
+        template=row["template"],
     )
 
 

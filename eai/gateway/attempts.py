@@ -6,89 +6,27 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TypeVar, cast
 
-from eai.gateway.breaker import Breaker
+import structlog
+
+from eai.gateway.breaker import Breakers, TenantBreaker
 from eai.gateway.errors import ProviderRefused, ProviderUnavailable
+from eai.gateway.failures import REFUSALS, RETRYABLE, ProviderFailure, mark_sent
 from eai.kernel.errors import BadGateway, EaiError
+from eai.kernel.ids import TenantId
 
 T = TypeVar("T")
 Before = Callable[[], Awaitable[None]]
-
-RETRYABLE = frozenset({
-    HTTPStatus.TOO_MANY_REQUESTS,
-    HTTPStatus.BAD_GATEWAY,
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    HTTPStatus.GATEWAY_TIMEOUT,
-})  # fmt: skip
-
-REFUSALS = frozenset({
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.NOT_FOUND,
-    HTTPStatus.METHOD_NOT_ALLOWED,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
-})  # fmt: skip
-"""The request is wrong. Where a key is refused (401, 403) it is not: an operator mends it, and work waits."""
 
 _MOST_FAILURES = 4
 _FIRST_PAUSE_S = 0.5
 _LONGEST_WISH_S = 30.0
 _USUAL_ADVICE_S = 5
 _LONGEST_ADVICE_S = 3600
-_SENT = "_was_sent"
 
-
-class ProviderFailure(Exception):
-    """An attempt that failed. `retry_after_s` is the provider's own wish, where it had one.
-
-    `was_sent` says whether the provider may have worked, and charged, for it.
-    """
-
-    def __init__(
-        self,
-        *,
-        is_retryable: bool,
-        status: int | None = None,
-        retry_after_s: float | None = None,
-        was_sent: bool = True,
-    ) -> None:
-        super().__init__(status)
-        self.is_retryable = is_retryable
-        self.status = status
-        self.retry_after_s = retry_after_s
-        self.was_sent = was_sent
-
-    @classmethod
-    def of_status(cls, status: int, retry_after_s: float | None = None) -> "ProviderFailure":
-        """An answer that brought nothing but its status. What was refused was not worked on."""
-        is_refusal = status < HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.SERVICE_UNAVAILABLE
-        return cls(
-            is_retryable=status in RETRYABLE,
-            status=status,
-            retry_after_s=retry_after_s,
-            was_sent=not is_refusal,
-        )
-
-
-def was_sent(error: BaseException) -> bool:
-    """Whether a provider may have charged for what ended in `error`."""
-    is_unusable = isinstance(error, BadGateway) and not isinstance(error, ProviderRefused)
-    return is_unusable or bool(error.__dict__.get(_SENT))
-
-
-def retry_after_s(header: str | None, now: float) -> float | None:
-    """The seconds that a `Retry-After` header asks for, at `now` in Unix time: never negative."""
-    if header is None:
-        return None
-    text = header.strip()
-    try:
-        wish = float(text) if text[-1:].isdigit() else parsedate_to_datetime(text).timestamp() - now
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
-    return max(wish, 0.0) if math.isfinite(wish) else None
+_log = structlog.get_logger(__name__)
 
 
 class Attempts:
@@ -108,15 +46,23 @@ class Attempts:
         self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers = Breakers(clock)
 
-    async def run(self, endpoint: str, attempt: Callable[[float], Awaitable[T]], before: Before) -> T:
+    async def run(
+        self,
+        endpoint: str,
+        attempt: Callable[[float], Awaitable[T]],
+        before: Before,
+        *,
+        tenant: TenantId | None = None,
+    ) -> T:
         """What `attempt` returns; it is given the seconds that are left for it.
 
-        `before` is awaited ahead of each attempt, and what it raises ends the call. Raises ProviderRefused
-        and ProviderUnavailable. See `was_sent` for whether an error may have been charged for.
+        What fails for one tenant keeps no other from trying. `before` is awaited ahead of each attempt, and
+        what it raises ends the call. Raises ProviderRefused and ProviderUnavailable. See `was_sent` for
+        whether an error may have been charged for.
         """
-        course = self._course(endpoint, self._deadline_s)
+        course = self._course(endpoint, tenant, self._deadline_s)
         with course:
             while True:
                 left_s = await course.start(before)
@@ -130,10 +76,15 @@ class Attempts:
                 await self._sleep(pause_s)
 
     async def stream(
-        self, endpoint: str, attempt: Callable[[float], AsyncIterator[T]], before: Before
+        self,
+        endpoint: str,
+        attempt: Callable[[float], AsyncIterator[T]],
+        before: Before,
+        *,
+        tenant: TenantId | None = None,
     ) -> AsyncGenerator[T, None]:
         """As `run`, in pieces; once the first has been handed on there is no other attempt."""
-        course = self._course(endpoint, self._stream_deadline_s)
+        course = self._course(endpoint, tenant, self._stream_deadline_s)
         with course:
             while True:
                 left_s = await course.start(before)
@@ -149,8 +100,8 @@ class Attempts:
                     return
                 await self._sleep(pause_s)
 
-    def _course(self, endpoint: str, deadline_s: float) -> "_Course":
-        breaker = self._breakers.setdefault(endpoint, Breaker(self._clock))
+    def _course(self, endpoint: str, tenant: TenantId | None, deadline_s: float) -> "_Course":
+        breaker = self._breakers.of(endpoint, tenant)
         return _Course(endpoint, breaker, self._clock, self._clock() + deadline_s, self._jitter)
 
 
@@ -161,7 +112,7 @@ async def _within(attempt: Callable[[float], Awaitable[T]], left_s: float) -> T:
     except TimeoutError:
         if not limit.expired():
             raise
-    raise ProviderFailure(is_retryable=True)
+    raise ProviderFailure(is_retryable=True, reason="deadline")
 
 
 class _Course:
@@ -170,7 +121,7 @@ class _Course:
     def __init__(
         self,
         endpoint: str,
-        breaker: Breaker,
+        breaker: TenantBreaker,
         clock: Callable[[], float],
         ends_at: float,
         jitter: Callable[[], float],
@@ -197,7 +148,7 @@ class _Course:
         # A refusal of ours comes before anything leaves; whatever else ends an attempt may come after it.
         is_cut_short = self._is_open and not isinstance(error, EaiError)
         if error is not None and (self._was_sent or is_cut_short):
-            error.__dict__[_SENT] = True
+            mark_sent(error)
 
     async def start(self, before: Before) -> float:
         """Seconds that the next attempt may take. Raises ProviderUnavailable and what `before` raises."""
@@ -224,19 +175,25 @@ class _Course:
         self._failures += 1
         self._was_sent = self._was_sent or failure.was_sent
         self._judge(failure)
-        if failure.status in REFUSALS and not failure.is_retryable:
-            raise ProviderRefused(provider=self._endpoint, status=failure.status) from failure
         pause_s = self._pause_s(failure.retry_after_s)
         is_last = self._has_answered or not failure.is_retryable or self._failures >= _MOST_FAILURES
-        if is_last or self._clock() + pause_s >= self._ends_at:
-            raise self._unavailable(failure.retry_after_s, failure.status) from failure
-        return pause_s
+        if not is_last and self._clock() + pause_s < self._ends_at:
+            return pause_s
+        self._tell(failure)
+        if failure.status in REFUSALS and not failure.is_retryable:
+            raise ProviderRefused(provider=self._endpoint, status=failure.status) from failure
+        raise self._unavailable(failure.retry_after_s, failure.status) from failure
+
+    def _tell(self, failure: ProviderFailure) -> None:
+        # For operators alone, who mend what it was: a key that is refused, a host that is not trusted.
+        told = {"status": failure.status, "reason": failure.reason, "attempts": self._failures}
+        _log.warning("provider_failed", endpoint=self._endpoint, **told)
 
     def _judge(self, failure: ProviderFailure) -> None:
         # Who asks for patience, or refuses one input, is there: others may be served meanwhile.
         is_away = failure.status is None or failure.status in RETRYABLE - {HTTPStatus.TOO_MANY_REQUESTS}
         if failure.is_retryable and is_away:
-            self._breaker.failed()
+            self._breaker.failed(was_reached=failure.was_sent or failure.status is not None)
         else:
             self._breaker.answered()
 

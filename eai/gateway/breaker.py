@@ -1,4 +1,8 @@
-"""Leaves a provider alone that has stopped answering: arithmetic only, with the clock as an argument."""
+"""Leaves a provider alone that has stopped answering: arithmetic only, with the clock as an argument.
+
+What a provider cannot do with one request says nothing of another tenant's, so each has a breaker of its
+own; only where nothing could be sent at all is the provider away for everybody.
+"""
 
 from collections.abc import Callable
 
@@ -48,3 +52,57 @@ class Breaker:
     def abandoned(self) -> None:
         """The call ended without saying anything of the provider."""
         self._is_probing = False
+
+
+class Breakers:
+    """One per process: what each endpoint's calls go by."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._breakers: dict[tuple[str, object], Breaker] = {}
+
+    def of(self, endpoint: str, tenant: object) -> "TenantBreaker":
+        """The breaker of one tenant's calls of an endpoint."""
+        return TenantBreaker(self._breaker(endpoint, _EVERYBODY), self._breaker(endpoint, tenant))
+
+    def _breaker(self, endpoint: str, whose: object) -> Breaker:
+        return self._breakers.setdefault((endpoint, whose), Breaker(self._clock))
+
+
+_EVERYBODY = "everybody"
+
+
+class TenantBreaker:
+    """As a breaker: the endpoint's for everybody, and within it the tenant's own."""
+
+    def __init__(self, everybodys: Breaker, own: Breaker) -> None:
+        self._everybodys = everybodys
+        self._own = own
+
+    def admit(self) -> float:
+        """See `Breaker.admit`."""
+        wait_s = self._own.admit()
+        if wait_s > 0:
+            return wait_s
+        wait_s = self._everybodys.admit()
+        if wait_s > 0:
+            self._own.abandoned()
+        return wait_s
+
+    def answered(self) -> None:
+        """See `Breaker.answered`."""
+        self._everybodys.answered()
+        self._own.answered()
+
+    def failed(self, *, was_reached: bool) -> None:
+        """The provider did not answer; `was_reached` says whether the request got as far as there."""
+        self._own.failed()
+        if was_reached:
+            self._everybodys.answered()
+        else:
+            self._everybodys.failed()
+
+    def abandoned(self) -> None:
+        """See `Breaker.abandoned`."""
+        self._everybodys.abandoned()
+        self._own.abandoned()

@@ -1,6 +1,6 @@
 """What a caller asks of a model, and what it is given; the same values in-process and over HTTP."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
@@ -67,6 +67,16 @@ class ModelCall:
         """Everything that would leave, in one order."""
         raise NotImplementedError
 
+    @property
+    def reads(self) -> Iterable[Sequence[str]]:
+        """The same, each time what the model must hold in its context at once."""
+        raise NotImplementedError
+
+    @property
+    def most_written(self) -> int:
+        """The tokens that the model may write into the same context."""
+        return 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingCall(ModelCall):
@@ -88,6 +98,10 @@ class EmbeddingCall(ModelCall):
     def texts(self) -> Sequence[str]:
         return self.inputs
 
+    @property
+    def reads(self) -> Iterable[Sequence[str]]:
+        return ((text,) for text in self.inputs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankCall(ModelCall):
@@ -103,6 +117,10 @@ class RerankCall(ModelCall):
     @property
     def texts(self) -> Sequence[str]:
         return (self.query, *self.documents)
+
+    @property
+    def reads(self) -> Iterable[Sequence[str]]:
+        return ((self.query, document) for document in self.documents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +138,14 @@ class ChatCall(ModelCall):
     @property
     def texts(self) -> Sequence[str]:
         return tuple(message.content for message in self.messages)
+
+    @property
+    def reads(self) -> Iterable[Sequence[str]]:
+        return (self.texts,)
+
+    @property
+    def most_written(self) -> int:
+        return self.max_tokens
 
 
 @dataclass(frozen=True, slots=True)

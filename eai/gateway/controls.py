@@ -6,13 +6,15 @@ was read in one snapshot; the switches and every limit are read again in the sta
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from eai.access.classification import Classification
 from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
 from eai.gateway.calls import Caller, ModelCall, Operation
+from eai.gateway.context import excess
 from eai.gateway.errors import (
     CapabilityMissing,
+    ContextExceeded,
     DlpBlocked,
     KillSwitchEngaged,
     ModelDisabled,
@@ -47,6 +49,8 @@ class Intent:
     """A call on its way through the controls: `level` and `texts` are what would really leave.
 
     `searched_by` are the rules by which these very texts were looked through; None where nobody has yet.
+    `raised_by` are the entities for which `level` is higher than it was said to be. `call` is what was asked,
+    and None for whoever only wants to know.
     """
 
     caller: Caller
@@ -58,6 +62,8 @@ class Intent:
     facts: Facts
     warnings: tuple[str, ...] = ()
     searched_by: DlpRules | None = None
+    raised_by: tuple[str, ...] = ()
+    call: ModelCall | None = None
 
     @classmethod
     def of(cls, call: ModelCall, facts: Facts, searched_by: DlpRules | None = None) -> "Intent":
@@ -70,6 +76,7 @@ class Intent:
             call.texts,
             facts,
             searched_by=searched_by,
+            call=call,
         )
 
     @property
@@ -94,7 +101,7 @@ class Controls:
         self._before_texts = (
             self._known, self._enabled, self._not_stopped, self._ceiling, self._retention, self._region,
         )  # fmt: skip
-        self._chain = (*self._before_texts, self._dlp, self._policies, self._reachable)
+        self._chain = (*self._before_texts, self._fits, self._dlp, self._policies, self._reachable)
 
     async def admit(self, intent: Intent) -> Intent:
         """Return what may be sent. Raises the first refusal; a reservation is still to come."""
@@ -135,13 +142,17 @@ class Controls:
     async def _ceiling(self, intent: Intent) -> Intent:
         ceiling = intent.model.classification_ceiling
         if intent.level.exceeds(ceiling):
-            raise ClassificationExceeded(model=intent.name, classification=intent.level, ceiling=ceiling)
+            raise ClassificationExceeded(
+                model=intent.name, classification=intent.level, ceiling=ceiling, **_raised(intent)
+            )
         return intent
 
     async def _retention(self, intent: Intent) -> Intent:
         kept, bound = intent.model.retention, intent.facts.retention_required_from
         if kept.days != 0 and not bound.exceeds(intent.level):
-            raise RetentionRefused(model=intent.name, retention=str(kept), classification=intent.level)
+            raise RetentionRefused(
+                model=intent.name, retention=str(kept), classification=intent.level, **_raised(intent)
+            )
         return intent
 
     async def _region(self, intent: Intent) -> Intent:
@@ -155,21 +166,29 @@ class Controls:
             raise RegionRefused(model=intent.name, region=region)
         return intent
 
+    async def _fits(self, intent: Intent) -> Intent:
+        # The models of this process read what is longer in parts, and lose nothing of it.
+        most = None if intent.model.is_local else intent.model.context_tokens
+        fewest = None if most is None or intent.call is None else excess(intent.call, most)
+        if most is not None and fewest is not None:
+            raise ContextExceeded(model=intent.name, tokens=fewest, context_tokens=most)
+        return intent
+
     async def _dlp(self, intent: Intent) -> Intent:
         if intent.searched_by == intent.facts.dlp:
             return intent
         verdict = await self._scanner.scan(intent.texts, intent.facts.dlp)
-        if verdict.action is DlpAction.BLOCK or (
-            verdict.action is DlpAction.REDACT and intent.operation in _STORED
-        ):
-            raise DlpBlocked(entities=_entities(verdict))
+        blocking = _BLOCKING_WHAT_STAYS if intent.operation in _STORED else _BLOCKING
+        if entities := _entities(verdict, *blocking):
+            raise DlpBlocked(entities=entities)
         intent = replace(intent, searched_by=intent.facts.dlp)
         if verdict.action is DlpAction.REDACT:
             intent = replace(intent, texts=verdict.texts, warnings=(*intent.warnings, REDACTED))
         if verdict.level is None or not verdict.level.exceeds(intent.level):
             return intent
         # What was found weighs more than what was declared, and must pass again what weighs it.
-        raised = replace(intent, level=verdict.level)
+        raising = tuple(_entities(verdict, DlpAction.RAISE))
+        raised = replace(intent, level=verdict.level, raised_by=raising)
         return await self._retention(await self._ceiling(raised))
 
     async def _policies(self, intent: Intent) -> Intent:
@@ -184,11 +203,17 @@ class Controls:
 
 _STORED = frozenset({Operation.INGEST, Operation.REINDEX})
 """Work whose text stays: a vector of other words than the stored ones would be a silent change."""
+_BLOCKING = (DlpAction.BLOCK,)
+_BLOCKING_WHAT_STAYS = (DlpAction.BLOCK, DlpAction.REDACT)
 
 
-def _entities(verdict: Verdict) -> list[str]:
-    strict = (DlpAction.REDACT, DlpAction.BLOCK)
-    return sorted({finding.entity for finding in verdict.findings if finding.action in strict})
+def _entities(verdict: Verdict, *actions: DlpAction) -> list[str]:
+    return sorted({finding.entity for finding in verdict.findings if finding.action in actions})
+
+
+def _raised(intent: Intent) -> dict[str, Any]:
+    """A detail of the refusal: whoever declared a lower level would not know why it is another."""
+    return {"entities": list(intent.raised_by)} if intent.raised_by else {}
 
 
 def _question(intent: Intent) -> PolicyRequest:

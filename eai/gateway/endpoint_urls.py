@@ -10,8 +10,8 @@ from eai.platform.egress import AddressRefused, Allowance, Destination
 def checked_url(kind: EndpointKind, url: str | None, allowance: Allowance) -> str | None:
     """The URL as it is kept, without a slash at its end. Raises InvalidInput at `url`."""
     if url is None:
-        if kind is EndpointKind.OPENAI:
-            raise InvalidInput.field("url", "missing", "is required for this kind")
+        if kind is not EndpointKind.LOCAL:
+            raise InvalidInput.field("url", "missing", "is required here")
         return None
     if kind is EndpointKind.LOCAL:
         raise InvalidInput.field("url", "url_of_local", "a local endpoint has no URL")

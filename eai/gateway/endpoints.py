@@ -15,10 +15,12 @@ from eai.audit.service import Audit
 from eai.gateway.endpoint_urls import checked_url, origin
 from eai.gateway.errors import EndpointInUse
 from eai.gateway.models import EndpointRow
+from eai.gateway.proposals import require_key, way_of
 from eai.gateway.provider_keys import ProviderKeys
 from eai.gateway.registry import EndpointKind
 from eai.gateway.registry_schemas import EndpointOut, EndpointPatch, NewEndpoint
 from eai.gateway.repository import BrokenReference, EndpointRows
+from eai.gateway.templates import TEMPLATES, ProviderTemplate
 from eai.identity.errors import NameTaken
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput, NotFound
@@ -45,14 +47,17 @@ class ProviderEndpoints:
     ) -> EndpointOut:
         """Approve an endpoint; the same id again by the same operator is the same endpoint.
 
-        Raises InvalidInput for a URL or tenants that cannot be, and NameTaken.
+        Raises InvalidInput for a URL, a template or tenants that cannot be, and NameTaken.
         """
-        url = checked_url(new.kind, new.url, self._allowance)
+        kind, template = way_of(new)
+        require_key(template, has_key=new.api_key is not None)
+        url = checked_url(kind, _address(new.url, template), self._allowance)
         await self._require_tenants(new.tenants or ())
         row = await EndpointRows(session).insert(
             endpoint,
             name=new.name,
-            kind=new.kind,
+            kind=kind,
+            template=new.template,
             url=url,
             region=new.region,
             retention=new.retention,
@@ -65,6 +70,10 @@ class ProviderEndpoints:
             return await _created_before(session, subject, endpoint)
         await self._record(session, subject, AuditAction.PROVIDER_ENDPOINT_CREATE, row, _facts(row))
         return _shown(row)
+
+    async def meant(self, session: AsyncSession, reference: str) -> UUID:
+        """The id of the endpoint that is called by its id or its name. Raises NotFound."""
+        return await EndpointRows(session).meant(reference)
 
     async def get(self, session: AsyncSession, endpoint: UUID) -> EndpointOut:
         """One endpoint. Raises NotFound."""
@@ -118,7 +127,7 @@ class ProviderEndpoints:
         await self._record(session, subject, AuditAction.PROVIDER_ENDPOINT_DELETE, row, {})
 
     def _changes(self, old: EndpointRow, patch: EndpointPatch) -> dict[str, Any]:
-        named = patch.model_fields_set
+        named, template = patch.model_fields_set, TEMPLATES.get(old.template or "")
         changes: dict[str, Any] = {
             name: value for name in _NAMED_NULL_STAYS if (value := getattr(patch, name)) is not None
         }
@@ -127,9 +136,11 @@ class ProviderEndpoints:
         if "tenants" in named:
             changes["tenants"] = _stored(patch.tenants)
         if "api_key" in named:
+            require_key(template, has_key=patch.api_key is not None)
             changes["sealed_key"] = self._keys.seal(old.id, patch.api_key)
         if "url" in named:
-            changes["url"] = checked_url(EndpointKind(old.kind), patch.url, self._allowance)
+            url = _address(patch.url, template)
+            changes["url"] = checked_url(EndpointKind(old.kind), url, self._allowance)
             is_elsewhere = origin(changes["url"]) != origin(old.url)
             if is_elsewhere and old.sealed_key is not None and "api_key" not in named:
                 raise InvalidInput.field("api_key", "key_of_another_host", "give the key of the new host")
@@ -172,6 +183,10 @@ async def _created_before(session: AsyncSession, subject: Subject, endpoint: UUI
     return _shown(row)
 
 
+def _address(url: str | None, template: ProviderTemplate | None) -> str | None:
+    return url if url is not None or template is None else template.url
+
+
 def _stored(tenants: Iterable[UUID] | None) -> list[UUID] | None:
     return None if tenants is None else sorted(set(tenants))
 
@@ -180,6 +195,7 @@ def _facts(row: EndpointRow) -> dict[str, Canonical]:
     """A list of a thousand ids would weigh on the chain for ever; its digest proves it as well."""
     facts: dict[str, Canonical] = {
         "kind": row.kind,
+        **({} if row.template is None else {"template": row.template}),
         "region": row.region,
         "retention": row.retention,
         "classification_ceiling": str(LEVELS[row.classification_ceiling]),
@@ -196,6 +212,7 @@ def _shown(row: EndpointRow) -> EndpointOut:
         id=row.id,
         name=row.name,
         kind=EndpointKind(row.kind),
+        template=row.template,
         url=row.url,
         region=row.region,
         retention=row.retention,

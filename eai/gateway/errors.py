@@ -1,6 +1,6 @@
 """Why a model call is refused, what is wrong with a model's answer, and why a registration must wait."""
 
-from eai.kernel.errors import BadGateway, Conflict, Forbidden, NotFound, Unavailable
+from eai.kernel.errors import BadGateway, Conflict, EaiError, Forbidden, NotFound, Unavailable
 
 
 class ModelNotFound(NotFound):
@@ -25,6 +25,12 @@ class ProviderResponseInvalid(BadGateway):
     """The model answered too few vectors, or one that is zero or not finite. Nothing was stored."""
 
     code = "provider_response_invalid"
+
+
+class ContextExceeded(EaiError):
+    """What the model would have to hold at once is at least `tokens` long, and its context is shorter."""
+
+    code, status = "context_exceeded", 422
 
 
 class ModelDisabled(Forbidden):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import structlog
@@ -12,18 +12,20 @@ from eai.audit.errors import AuditUnavailable
 from eai.audit.service import Audit
 from eai.finops.errors import SwitchedOff
 from eai.finops.reservations import Bound, Reservation, Reservations
-from eai.gateway.attempts import was_sent
 from eai.gateway.calls import ModelCall, Operation, Usage
 from eai.gateway.controls import Intent
 from eai.gateway.errors import KillSwitchEngaged
 from eai.gateway.evidence import Outcome, denied, ended, intended, usage_of
-from eai.kernel.errors import EaiError
+from eai.gateway.failures import was_sent
+from eai.gateway.open_calls import OpenCalls
+from eai.kernel.errors import EaiError, RateLimited
 from eai.platform import metrics
 
 log = structlog.get_logger(__name__)
 
 LEASE_S = 180.0
 """How long a reservation may be held: longer than any call with all its attempts and its answer's record."""
+_OF_JOBS = frozenset({Operation.INGEST, Operation.REINDEX})
 CANCELLED = "cancelled"
 DISCONNECTED = "client_disconnected"
 CRASHED = "internal_error"
@@ -59,9 +61,10 @@ class Open:
 class Ledger:
     """One per process."""
 
-    def __init__(self, reservations: Reservations, audit: Audit) -> None:
+    def __init__(self, reservations: Reservations, audit: Audit, open_calls: OpenCalls) -> None:
         self._reservations = reservations
         self._audit = audit
+        self._open_calls = open_calls
 
     async def refuse(self, intent: Intent, error: EaiError) -> None:
         """Put a refusal on record."""
@@ -78,13 +81,29 @@ class Ledger:
         A call that succeeds hands its evidence on; nobody but its caller settles it. Raises QuotaExceeded,
         RateLimited and KillSwitchEngaged, each on record.
         """
-        entry = Open(intent, call, await self._hold(intent, call, bound), bound)
-        try:
-            yield entry
-        except BaseException as error:
-            if entry.held is not None or entry.measured is not None:
-                await self._settle(entry, error)
-            raise
+        async with self._place(intent):
+            entry = Open(intent, call, await self._hold(intent, call, bound), bound)
+            try:
+                yield entry
+            except BaseException as error:
+                if entry.held is not None or entry.measured is not None:
+                    await self._settle(entry, error)
+                raise
+
+    @asynccontextmanager
+    async def _place(self, intent: Intent) -> AsyncIterator[None]:
+        """One of the tenant's open calls of providers, counted until the block ends."""
+        async with AsyncExitStack() as place:
+            if not intent.model.is_local:
+                # Whoever takes documents in has nobody to be told, and its jobs are few.
+                may_wait = intent.operation in _OF_JOBS
+                try:
+                    await place.enter_async_context(self._open_calls.one_of(intent.tenant, may_wait=may_wait))
+                except RateLimited as error:
+                    metrics.GATEWAY_REFUSALS.labels(control="open_calls", code=error.code).inc()
+                    await self.refuse(intent, error)
+                    raise
+            yield
 
     async def _settle(self, entry: Open, error: BaseException) -> None:
         """Put the end of a call that brought no answer on record; whoever went away, it stays charged."""

@@ -20,6 +20,7 @@ class EndpointRow(Row):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str]
+    template: Mapped[str | None]
     url: Mapped[str | None]
     region: Mapped[str]
     retention: Mapped[str]

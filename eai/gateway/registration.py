@@ -13,13 +13,15 @@ from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.gateway.bounds import faults_of, require_within
-from eai.gateway.catalogue import SHIPPED_MODELS
+from eai.gateway.catalogue import REMOTE_MODELS, SHIPPED_MODELS
 from eai.gateway.errors import ModelInUse, ModelNotFound
 from eai.gateway.listed_models import ListedModels
 from eai.gateway.models import EndpointRow, ModelRow
+from eai.gateway.proposals import completed, require_own, stored_roles
 from eai.gateway.registry import Capability, EndpointKind
 from eai.gateway.registry_schemas import ModelOut, ModelPatch, NewModel
 from eai.gateway.repository import BindingRows, BrokenReference, EndpointRows, ModelRows
+from eai.gateway.templates import TEMPLATES
 from eai.identity.errors import NameTaken, ScopeMissing
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput, PreconditionFailed
@@ -34,6 +36,7 @@ _PLAIN_CHANGES = {
     "enabled": "is_enabled",
 }
 _MAY_BE_NULL = frozenset({"context_tokens", "region", "classification_ceiling"})
+_BOUND_BY_ENDPOINT = frozenset({"endpoint_id", "provider_model", "classification_ceiling", "region"})
 _DECIDES_VECTORS = ("endpoint_id", "provider_model", "dimensions", "roles", "model_revision")
 """What a base's vectors were made with: while it holds any, none of this changes."""
 
@@ -60,14 +63,16 @@ class ModelRegistry:
         """Register a model; the same id again by the same creator is the same model.
 
         Raises NameTaken, also for the name of a shipped model, and InvalidInput for an endpoint that does
-        not serve the tenant, for bounds wider than the endpoint's, and for what the capability does not have.
+        not serve the tenant, for bounds wider than the endpoint's, for what the capability does not have, and
+        for another provider's model on an endpoint from a template.
         """
         if self._is_shipped(new.name):
             raise NameTaken
+        endpoint = await _serving(session, new.endpoint)
+        new = completed(new, endpoint.template)
         faults = faults_of(new.capability, new.dimensions, new.roles)
         if faults:
             raise InvalidInput(*faults)
-        endpoint = await _serving(session, new.endpoint)
         require_within(endpoint, new.classification_ceiling, new.region)
         try:
             row = await ModelRows(session, subject.tenant).add(model, **_row_of(new, endpoint, subject))
@@ -129,6 +134,8 @@ class ModelRegistry:
         if revision not in {None, shown.row_revision}:
             raise PreconditionFailed
         target = None if patch.endpoint is None else await _serving(session, patch.endpoint)
+        if target is not None:
+            require_own(target.template, REMOTE_MODELS[name].provider_model)
         endpoint = target.id if target is not None else old.endpoint_id if old is not None else None
         if endpoint is None:
             raise InvalidInput.field("endpoint", "missing", "is required until the model has one")
@@ -223,24 +230,37 @@ async def _changes(session: AsyncSession, old: ModelRow, patch: ModelPatch) -> d
     if patch.price is not None:
         changes["price_input_micros"] = patch.price.input_micros
         changes["price_output_micros"] = patch.price.output_micros
-    if patch.roles is not None:
-        changes["roles"] = patch.roles.model_dump(exclude_none=True)
     if patch.fusion is not None:
         changes["fusion"] = patch.fusion.model_dump()
     if "classification_ceiling" in named:
         changes["classification_ceiling"] = rank_of(patch.classification_ceiling)
     if patch.endpoint is not None:
         changes["endpoint_id"] = (await _serving(session, patch.endpoint)).id
-    await _require_still_within(session, old, changes)
+    if patch.roles is not None or changes.keys() & _BOUND_BY_ENDPOINT:
+        endpoint = await EndpointRows(session).find(changes.get("endpoint_id", old.endpoint_id))
+        if endpoint is None:
+            raise _endpoint_unknown()
+        _require_still_within(endpoint, old, changes)
+        changes |= _changed_roles(endpoint, old, changes, patch)
     return changes
 
 
-async def _require_still_within(session: AsyncSession, old: ModelRow, changes: Mapping[str, Any]) -> None:
-    if not changes.keys() & {"endpoint_id", "classification_ceiling", "region"}:
-        return
-    endpoint = await EndpointRows(session).find(changes.get("endpoint_id", old.endpoint_id))
-    if endpoint is None:
-        raise _endpoint_unknown()
+def _changed_roles(
+    endpoint: EndpointRow, old: ModelRow, changes: Mapping[str, Any], patch: ModelPatch
+) -> dict[str, Any]:
+    """The sides of a search as `patch` says them; another model of a template's has the template's again."""
+    template = TEMPLATES.get(endpoint.template or "")
+    provider_model = changes.get("provider_model", old.provider_model)
+    is_open = template is not None and old.capability == Capability.EMBEDDINGS
+    is_another = is_open and provider_model != old.provider_model
+    if patch.roles is None and not is_another:
+        return {}
+    registered = None if patch.roles is None else patch.roles.model_dump(exclude_none=True)
+    return {"roles": stored_roles(template if is_open else None, provider_model, registered)}
+
+
+def _require_still_within(endpoint: EndpointRow, old: ModelRow, changes: Mapping[str, Any]) -> None:
+    require_own(endpoint.template, changes.get("provider_model", old.provider_model))
     ceiling = changes.get("classification_ceiling", old.classification_ceiling)
     require_within(endpoint, None if ceiling is None else LEVELS[ceiling], changes.get("region", old.region))
 

@@ -18,7 +18,7 @@ class Capability(StrEnum):
 
 
 class EndpointKind(StrEnum):
-    """How an endpoint is spoken to; `litellm` without a URL is the library inside this process."""
+    """How an endpoint is spoken to; `litellm` is a proxy, or the library in here for one with a template."""
 
     OPENAI = "openai"
     LITELLM = "litellm"
@@ -52,7 +52,10 @@ _LONGEST_DAYS = 36_500
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A provider as `platform:admin` approved it; `sealed_key` is opened at the last step only."""
+    """A provider as `platform:admin` approved it; `sealed_key` is opened at the last step only.
+
+    `template` names the provider that its key is for, where it was approved as one of those known by name.
+    """
 
     id: UUID
     name: str
@@ -62,6 +65,7 @@ class Endpoint:
     retention: Retention
     classification_ceiling: Classification
     sealed_key: bytes | None = None
+    template: str | None = None
 
 
 _EVEN = FusionRule(dense_weight=0.5)

@@ -34,6 +34,7 @@ def _distinct(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return sizes
 
 
+TemplateName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,63}$")]
 EndpointName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 Region = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
@@ -63,15 +64,16 @@ class SecretiveSchema(Schema):
 
 
 class NewEndpoint(SecretiveSchema):
-    """A provider endpoint to be approved.
+    """A provider endpoint to be approved: of a `kind`, or of a provider that a `template` knows by name.
 
-    `url` is where it answers: needed for `openai`, absent for `local`, and absent for `litellm` where the
-    library itself knows the way. `region` goes from wide to narrow (`eu`, `eu-west-1`). `tenants` are those
-    it serves; absent, all. `api_key` is never shown again.
+    `url` is where it answers: needed for `openai` and `litellm`, absent for `local`; with a template it
+    stands in place of the provider's own. `region` goes from wide to narrow (`eu`, `eu-west-1`). `tenants`
+    are those it serves; absent, all. `api_key` is never shown again.
     """
 
     name: EndpointName
-    kind: EndpointKind
+    kind: EndpointKind | None = None
+    template: TemplateName | None = None
     url: Url | None = None
     region: Region
     retention: RetentionText
@@ -83,7 +85,8 @@ class NewEndpoint(SecretiveSchema):
 class EndpointPatch(SecretiveSchema):
     """What to change; what is not named stays.
 
-    Null takes away `url` and `api_key`, and serves all for `tenants`; for the rest it changes nothing.
+    Null takes away `url` and `api_key`, or gives the template's own `url` back, and serves all for
+    `tenants`; for the rest it changes nothing.
     """
 
     url: Url | None = None
@@ -95,11 +98,12 @@ class EndpointPatch(SecretiveSchema):
 
 
 class EndpointOut(Schema):
-    """A provider endpoint, without its key. `tenants` null serves all."""
+    """A provider endpoint, without its key. `tenants` null serves all, `template` null is none by name."""
 
     id: UUID
     name: str
     kind: EndpointKind
+    template: str | None
     url: str | None
     region: str
     retention: str
@@ -148,7 +152,8 @@ class NewModel(Schema):
 
     Absent `provider_model` is the name, absent ceiling and region are the endpoint's. `dimensions` lists
     what may be asked for, the default first; embeddings need it, nothing else has it. `revision` is your
-    word for the weights: another one says that the same text gives another vector.
+    word for the weights: another one says that the same text gives another vector. On an endpoint from a
+    template, an embedding model has whatever else is absent from the template.
     """
 
     name: ModelName
@@ -164,6 +169,23 @@ class NewModel(Schema):
     fusion: ModelFusion | None = None
     revision: ModelRevision = "1"
     enabled: Flag = True
+
+
+class ProviderTemplateOut(Schema):
+    """A provider that is known by name, with what a model on its endpoint has unless registered otherwise.
+
+    `url` null is your own: the provider's where you have it, or with `is_behind_proxy` a LiteLLM proxy's.
+    `roles` is what the default model is told of the two sides of a search.
+    """
+
+    name: str
+    url: str | None
+    needs_api_key: bool
+    is_behind_proxy: bool
+    default_model: str
+    dimensions: tuple[int, ...]
+    context_tokens: int
+    roles: ModelRoles
 
 
 class ModelPatch(Schema):

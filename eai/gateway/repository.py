@@ -26,6 +26,8 @@ Json = Mapping[str, Any]
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 """What a name may consist of; nothing else is looked up, since PostgreSQL cannot hold every text."""
 
+_ID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+
 
 class BrokenReference(Exception):
     """A row points at what is not there, or would be left pointing at nothing."""
@@ -63,6 +65,18 @@ class EndpointRows:
         if not _NAME.fullmatch(name):
             return None
         return await self._session.scalar(select(EndpointRow).where(EndpointRow.name == name))
+
+    async def meant(self, reference: str) -> UUID:
+        """The id of the endpoint that goes by this id or name. Raises NotFound.
+
+        What spells an id is never a name: a removal that is sent twice must not reach a namesake.
+        """
+        if _ID.fullmatch(reference):
+            return UUID(reference)
+        row = await self.named(reference)
+        if row is None:
+            raise NotFound
+        return row.id
 
     async def hold(self, endpoint: UUID, *, revision: int | None) -> EndpointRow:
         """The endpoint until the transaction ends. Raises NotFound and PreconditionFailed."""

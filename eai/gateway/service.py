@@ -38,7 +38,7 @@ from eai.gateway.calls import (
 )
 from eai.gateway.chat import ChatStream
 from eai.gateway.controls import Controls, Intent
-from eai.gateway.dispatch import Before, Dispatch
+from eai.gateway.dispatch import Dispatch, Way
 from eai.gateway.errors import KillSwitchEngaged
 from eai.gateway.facts import Facts, facts_from
 from eai.gateway.facts_rows import FactsRows
@@ -227,8 +227,8 @@ class Gateway:
             await self._ledger.refuse(intent, error)
             raise
 
-    def _unless_stopped(self, intent: Intent) -> Before:
-        """What is awaited before each attempt: a switch that was flipped meanwhile stops the next one.
+    def _unless_stopped(self, intent: Intent) -> Way:
+        """The tenant's way, on which a switch that was flipped meanwhile stops the next attempt.
 
         The first comes right after the reservation, whose own statement has just read the switches.
         """
@@ -241,7 +241,7 @@ class Gateway:
             if now.engaged:
                 raise KillSwitchEngaged(scope=now.engaged[0])
 
-        return before
+        return Way(intent.tenant, before)
 
 
 def space_of(model: Model, dimensions: int | None = None) -> SpaceId:

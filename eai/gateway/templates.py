@@ -1,7 +1,8 @@
 """The embedding providers that are known by name: their usual model, and how each tells a search's sides.
 
 A template is a proposal: what a registration says wins. A role is sent only where the provider's own list
-of parameters has a name for it; that list comes from whoever speaks to the provider, never from here.
+of parameters has a name for it; that list comes from whoever speaks to the provider, and a test holds what
+is proposed here to it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -36,7 +37,9 @@ class ProviderTemplate:
     """A provider: `route` is how a provider model begins that goes there, `url` where it answers.
 
     `url` is None where it is the customer's own. `dimensions` begins with the default and lists what else
-    `default_model` can be asked for. `prefixes` is for a model that is told the side of a search in its text.
+    `default_model` can be asked for. `told_by` is the provider's own parameter for the side of a search,
+    None where it has none; `prefixes` is for a model that is told it in its text. `is_behind_proxy` is true
+    where a LiteLLM proxy at `url` speaks to the provider.
     """
 
     name: str
@@ -46,6 +49,8 @@ class ProviderTemplate:
     dimensions: tuple[int, ...]
     context_tokens: int
     needs_key: bool = True
+    told_by: str | None = None
+    is_behind_proxy: bool = False
     prefixes: Roles = field(default_factory=dict)
 
     @property
@@ -106,6 +111,7 @@ TEMPLATES: Mapping[str, ProviderTemplate] = MappingProxyType(
                 url="https://api.cohere.com",
                 dimensions=(1024,),
                 context_tokens=512,
+                told_by="input_type",
             ),
             ProviderTemplate(
                 name="gemini",
@@ -114,15 +120,20 @@ TEMPLATES: Mapping[str, ProviderTemplate] = MappingProxyType(
                 url="https://generativelanguage.googleapis.com",
                 dimensions=(3072, 128, 256, 512, 768, 1536),
                 context_tokens=8192,
+                told_by="task_type",
                 prefixes=_sides(TEXT_PREFIX, "title: none | text: ", "task: search result | query: "),
             ),
             ProviderTemplate(
                 name="vertex",
                 route="vertex_ai",
                 default_model="text-embedding-005",
-                url="https://us-central1-aiplatform.googleapis.com",
+                # Its tokens would be fetched by another library, past our way out.
+                url=None,
                 dimensions=(768, 128, 256, 512),
                 context_tokens=2048,
+                needs_key=False,
+                told_by="task_type",
+                is_behind_proxy=True,
             ),
         )
     }
@@ -134,6 +145,11 @@ def template_of(provider_model: str) -> ProviderTemplate | None:
     """The template of the provider that a model goes to, or None."""
     route, found, _ = provider_model.partition("/")
     return next((each for each in TEMPLATES.values() if found and each.route == route), None)
+
+
+def proposed_roles(template: ProviderTemplate, provider_model: str, registered: Roles) -> Roles:
+    """What a registration on the template's endpoint says of the two sides, and what it leaves open."""
+    return applied_roles(provider_model, registered, () if template.told_by is None else (template.told_by,))
 
 
 def applied_roles(provider_model: str, registered: Roles, accepted: Collection[str]) -> Roles:

@@ -34,7 +34,6 @@ from eai.knowledge.documents.intake import (
     hold_external_document,
 )
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
-from eai.knowledge.errors import ExternalIdExists
 from eai.knowledge.receipts.service import id_of_repetition
 from eai.platform.jobs import Jobs
 
@@ -79,13 +78,7 @@ class Acceptance:
                 return earlier
         if (replaced := await self._replaced(session, subject, base, submission)) is not None:
             return replaced
-        try:
-            return await self._create(session, subject, base, submission, waits=waits)
-        except ExternalIdExists:
-            # Somebody else has just brought it.
-            if (replaced := await self._replaced(session, subject, base, submission)) is not None:
-                return replaced
-            raise
+        return await self._create(session, subject, base, submission, waits=waits)
 
     async def _replaced(
         self, session: AsyncSession, subject: Subject, base: BaseHandle, submission: Submission

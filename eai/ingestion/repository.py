@@ -165,14 +165,24 @@ def placements(run: JobRun, progress: Mapping[str, Any]) -> list[StoredGeneratio
 
 
 async def written_in_vain(session: AsyncSession, run: JobRun, work: Work) -> Sequence[Manuscript]:
-    """Of the points that were written for `work`, those that no attempt will need."""
-    if not await is_wanted(session, run.tenant, run.parameters):
-        return work.manuscripts
-    needed = set(await BaseRows(session, run.tenant).open_generations(work.base.id))
-    for chunk in await ChunkRows(session, run.tenant).rights(work.stored.document):
-        if chunk.version == work.stored.version:
-            needed.add(chunk.generation)
+    """Of the points written for `work`, those that no attempt needs and that no answer comes from."""
+    needed = set[GenerationId]()
+    if await is_wanted(session, run.tenant, run.parameters):
+        needed |= set(await BaseRows(session, run.tenant).open_generations(work.base.id))
+    if await _answers(session, run, work):
+        rights = await ChunkRows(session, run.tenant).rights(work.stored.document)
+        needed |= {chunk.generation for chunk in rights if chunk.version == work.stored.version}
     return [each for each in work.manuscripts if each.generation not in needed]
+
+
+async def _answers(session: AsyncSession, run: JobRun, work: Work) -> bool:
+    """Whether the version answers. One that did until a newer text came is leaving, points and rows."""
+    statement = select(KnowledgeDocument.serving_version_id).where(
+        KnowledgeDocument.tenant_id == run.tenant,
+        KnowledgeDocument.id == work.stored.document,
+        KnowledgeDocument.deleting_since.is_(None),
+    )
+    return await session.scalar(statement) == work.stored.version
 
 
 def submitter(subject: Subject) -> Mapping[str, Any]:

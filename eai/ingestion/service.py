@@ -139,12 +139,7 @@ class Ingestion:
     async def run(self, run: JobRun) -> None:
         """Process one accepted document, in a worker."""
         try:
-            work = await self._load(run, run.progress)
-        except VersionOutdated:
-            await self._leave_nothing(run)
-            return
-        try:
-            await self._index_and_serve(run, work)
+            await self._index_and_serve(run, await self._load(run, run.progress))
         except VersionOutdated:
             await self._close_outdated(run)
 
@@ -170,11 +165,6 @@ class Ingestion:
                 facts={"base": parameters["base"], "version": parameters["version"], "code": error.code},
             )
 
-    async def _leave_nothing(self, run: JobRun) -> None:
-        """Close the job of a text that is not wanted; an attempt that died may have written points since."""
-        await self._remove_points(run)
-        await self._close_outdated(run)
-
     async def _remove_points(self, run: JobRun) -> None:
         """Remove what any attempt at the job has written to the store. Raises Fenced."""
         async with self._database.transaction(run.tenant) as session:
@@ -191,11 +181,14 @@ class Ingestion:
     async def _load(self, run: JobRun, progress: Mapping[str, Any]) -> Work:
         """The work as it is now; points for generations that it does not go to any more are removed first.
 
-        Raises VersionOutdated when document or base are gone, and Fenced.
+        Raises VersionOutdated when the text is not wanted any more, once none of its points are left, and
+        Fenced.
         """
         async with self._database.transaction(run.tenant) as session:
             work = await load_work(session, run.tenant, run.parameters)
         if work is None:
+            # This attempt may have written some before it came here again, and so may one that died.
+            await self._remove_points(run)
             raise VersionOutdated
         wanted = {manuscript.generation for manuscript in work.manuscripts}
         await self._remove_from(run, [g for g in placements(run, progress) if g.id not in wanted])

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 import orjson
 
-from eai.gateway.attempts import ProviderFailure, retry_after_s
 from eai.gateway.errors import EgressDenied, ProviderResponseInvalid
+from eai.gateway.failures import ProviderFailure, retry_after_s
 from eai.gateway.ports import (
     ChatMessage,
     EmbeddingRole,
@@ -175,7 +175,7 @@ def _told(target: Target) -> Iterator[None]:
     except OutboundFailed as failed:
         if failed.failure is Failure.UNREADABLE:
             raise ProviderResponseInvalid(model=target.model.name) from failed
-        raise ProviderFailure(is_retryable=True, was_sent=failed.was_sent) from failed
+        raise ProviderFailure(is_retryable=True, was_sent=failed.was_sent, reason=failed.failure) from failed
 
 
 def _url(target: Target, path: str) -> str:
@@ -211,7 +211,7 @@ def _written(body: Json) -> bytes:
         return orjson.dumps(body)
     except orjson.JSONEncodeError:
         # Half of a surrogate pair, which no provider could be sent.
-        raise ProviderFailure(is_retryable=False, was_sent=False) from None
+        raise ProviderFailure(is_retryable=False, was_sent=False, reason="unwritable") from None
 
 
 def _conversation(target: Target, messages: Sequence[ChatMessage], options: Options) -> dict[str, Any]:

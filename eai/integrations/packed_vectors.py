@@ -7,7 +7,7 @@ that a call needs. Whoever does not know `encoding_format` ignores it and answer
 from http import HTTPStatus
 from uuid import UUID
 
-from eai.gateway.attempts import ProviderFailure
+from eai.gateway.failures import ProviderFailure
 from eai.gateway.ports import Target
 
 PARAMETER = {"encoding_format": "base64"}

@@ -36,11 +36,17 @@ class Rows(NamedTuple):
     places: Mapping[UUID, ChunkPlace]
     documents_under_way: frozenset[UUID]
     bases_under_way: frozenset[UUID]
+    state: str | None
+    """That of the generation; None where it is gone."""
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Every generation that somebody may search has the points of its chunk rows, and no others."""
+    """Every generation has the points of its chunk rows, and those that may be searched have no others.
+
+    What is being built has points first and rows later, never the reverse: of rows without points there is
+    nobody who would bring them again.
+    """
 
     database: Database
     vectors: Vectors
@@ -54,7 +60,7 @@ class Projection:
         sizes = {space.name: space.dimensions for space in await self.vectors.spaces()}
         found: list[Found] = []
         for generation in generations:
-            if generation.is_base_deleting or generation.state == "building":
+            if generation.is_base_deleting:
                 continue
             if sizes.get(generation.space.name, generation.space.dimensions) != generation.space.dimensions:
                 found.append(Found(Kind.SPACE_DIMENSIONS_WRONG, str(generation.id)))
@@ -67,7 +73,8 @@ class Projection:
         found: list[Found] = []
         for start in range(0, len(suspects), PAGE_POINTS):
             found += await self._confirmed(generation, suspects[start : start + PAGE_POINTS])
-        if self.is_deep:
+        # Whoever builds one weighs its terms anew before it is searched.
+        if self.is_deep and generation.state != "building":
             unlike = MatterOfPoints(self.database, self.vectors)
             found += await unlike.find(generation, {UUID(each.id) for each in found})
         return found
@@ -157,11 +164,9 @@ class Projection:
             rows = ExaminationRows(session, generation.tenant)
             # Jobs last: the commit that ends one shows what it did in the rows read before, or not at all.
             places = await rows.places(ids)
-            known = {each.id for each in await rows.generations()}
+            states = {each.id: each.state for each in await rows.generations()}
             documents, bases = await rows.documents_under_way(), await rows.bases_under_way()
-        if generation.id not in known:
-            bases |= {generation.base}
-        return Rows(places, documents, bases)
+        return Rows(places, documents, bases, states.get(generation.id))
 
     async def _points(
         self, generation: GenerationToExamine, ids: Sequence[UUID]
@@ -185,18 +190,20 @@ def _judge(
 ) -> Found | None:
     place = rows.places.get(identity)
     documents = {place.document if place else None, point.document if point else None} - {None}
-    if documents & rows.documents_under_way or _is_moving(generation, rows.bases_under_way):
+    if documents & rows.documents_under_way or _is_moving(generation, rows):
         return None
     kind = _fault(generation, point, place)
-    if kind is None:
+    if kind is None or (kind is Kind.POINT_ORPHANED and rows.state == "building"):
         return None
     named = place.document if place else (point.document if point else None)
     return Found(kind, str(identity), Difference(generation, identity, named))
 
 
-def _is_moving(generation: GenerationToExamine, bases_under_way: frozenset[UUID]) -> bool:
-    """Whether the generation as a whole comes or goes: the one that is searched never does."""
-    return generation.state != "serving" and generation.base in bases_under_way
+def _is_moving(generation: GenerationToExamine, rows: Rows) -> bool:
+    """Whether the generation as a whole goes: what is searched or built never does."""
+    if rows.state is None:
+        return True
+    return rows.state not in {"serving", "building"} and generation.base in rows.bases_under_way
 
 
 def _fault(

@@ -210,6 +210,7 @@ _WRITTEN = text("""
       FROM eai.jobs j
      CROSS JOIN LATERAL (VALUES (j.parameters -> 'placement' ->> 'generation'),
                                 (j.progress -> 'placement' ->> 'generation'),
+                                (j.progress -> 'beside' ->> 'generation'),
                                 (j.parameters ->> 'generation')) AS place (generation)
      WHERE j.tenant_id = :tenant AND j.state IN ('queued', 'running') AND place.generation IS NOT NULL""")
 _STATISTICS = text("""

@@ -8,7 +8,7 @@ which bind the tenant themselves as their first step.
 
 import select
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, LiteralString, cast
 
 import orjson
@@ -142,8 +142,13 @@ class Database:
                 await _begin(session, tenant)
                 yield session
                 await session.commit()
-            finally:
-                await _close(session)
+            except BaseException:
+                # A connection that was lost on the way cannot roll back, and that is not what went wrong:
+                # whoever is cancelled twice while it waits has its connection closed under it.
+                with suppress(DBAPIError, psycopg.Error):
+                    await _close(session)
+                raise
+            await _close(session)
         except CheckoutTimeout as error:
             raise DatabaseUnavailable from error
         except DBAPIError as error:

@@ -1,7 +1,7 @@
 """Fills the next generation: some documents at a time, from what is stored of them.
 
-A document goes over whole, in one call of the model and one transaction, so that a generation has either
-nothing of a version or all of it. What is missing is found in the rows each time: an attempt that goes on
+A document goes over whole, in one transaction, so that a generation has either nothing of a version or all
+of it. What is missing is found in the rows each time: an attempt that goes on
 after another needs no other mark.
 """
 
@@ -31,7 +31,7 @@ from eai.knowledge.chunks.alignment import apply_tallies, class_of
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
-from eai.knowledge.documents.serving import MOVE_RIGHTS, Placement, add_chunks, queue
+from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
@@ -41,10 +41,12 @@ from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
-from eai.reindex.task import BaseGone, Present, Task, present
+from eai.reindex.task import BaseGone, Present, Task, present, require_built
 
 POINTS_PER_WRITE = 64
-DOCUMENTS_PER_BATCH = 64
+DOCUMENTS_PER_BATCH = 256
+CALLS_PER_BATCH = 4
+"""What a batch costs besides its passages, about thirty statements, it costs once for all these calls."""
 
 
 Cut = tuple[int, int, str]
@@ -111,13 +113,14 @@ class Building:
                 await self._bring(run, task, batch)
 
     async def _next(self, run: JobRun, task: Task, after: Place | None) -> Sequence[Missing]:
-        """The next documents, as many as make about one batch of passages, or one that is larger."""
+        """The next documents, as many as make a few calls of the model, or one that is larger."""
         async with self._database.transaction(run.tenant) as session:
-            await present(session, run, task.base)
+            await require_built(session, run, task)
             missing = await CoverageRows(session, run.tenant, task.base).missing(
                 task.target.id, after, DOCUMENTS_PER_BATCH
             )
-            batch = _cut(missing, self._gateway.batch_size * task.target.chunk_size)
+            passages = CALLS_PER_BATCH * self._gateway.batch_size
+            batch = _cut(missing, passages * task.target.chunk_size)
             # Until they have rows, this alone tells where points may be.
             writing = [[str(each.document), str(each.version)] for each in batch]
             await self._jobs.confirm(session, run, {"writing": writing})
@@ -180,7 +183,7 @@ class Building:
     async def _check(self, run: JobRun, task: Task) -> None:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
-            await present(session, run, task.base)
+            await require_built(session, run, task)
 
     async def _write(self, target: BuildingGeneration, drafts: Sequence[Draft]) -> None:
         """Write the points, and count them there. Raises VectorStoreUnavailable, also when some are not."""
@@ -203,22 +206,22 @@ class Building:
             wanted = [draft for draft in drafts if _is_served(draft, served)]
             now = await self._held(session, run, task)
             spans = await coverage.span_rights([draft.version for draft in wanted])
+            parts = [
+                Part(served[draft.document], draft.version, _with_rights(draft, spans[draft.version].spans))
+                for draft in wanted
+            ]
             tally = Tally()
-            for draft in wanted:
-                strictest = Strictest(spans[draft.version].spans)
-                chunks = [_with_rights(chunk, strictest) for chunk in draft.chunks]
-                placement = Placement(used, chunks)
-                added = await add_chunks(session, now.base, served[draft.document], draft.version, placement)
+            for draft, added in zip(wanted, await add_chunks(session, now.base, used, parts), strict=True):
                 tally.include(added.tally)
                 if added.is_moved:
                     await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
             await apply_tallies(session, run.tenant, {used.id: tally})
-            for draft in wanted:
-                await reweigh_if_stale(session, self._jobs, task.base, used, draft.document)
-            await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
+            documents = [draft.document for draft in wanted]
+            await reweigh_if_stale(session, self._jobs, task.base, used, documents)
+            done = await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
             stored = {draft.version for draft in wanted}
             unwanted = [draft for draft in drafts if draft.version not in stored]
-            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted]})
+            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted], **done})
         return unwanted
 
     async def _in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> Sequence[Draft]:
@@ -337,9 +340,13 @@ async def _numbered(session: AsyncSession, base: BaseHandle, drafts: Sequence[Dr
     ]
 
 
-def _with_rights(chunk: PreparedChunk, strictest: Strictest) -> PreparedChunk:
-    own = strictest.between(chunk.start, chunk.end)
-    return replace(chunk, readers=own.readers, classification=own.classification)
+def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[PreparedChunk]:
+    strictest = Strictest(spans)
+    owns = [strictest.between(chunk.start, chunk.end) for chunk in draft.chunks]
+    return [
+        replace(chunk, readers=own.readers, classification=own.classification)
+        for chunk, own in zip(draft.chunks, owns, strict=True)
+    ]
 
 
 def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:

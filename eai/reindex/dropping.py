@@ -10,6 +10,9 @@ from uuid import UUID, uuid4
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.audit.actions import AuditAction
+from eai.audit.entries import SYSTEM, Resource
+from eai.audit.service import Audit
 from eai.ingestion.repository import generation_at, placement_of
 from eai.kernel.ids import JobId, TenantId
 from eai.knowledge.points import Points
@@ -28,10 +31,13 @@ log = structlog.get_logger(__name__)
 class Dropping:
     """Takes generations out of index and rows, and finds those whose time is over."""
 
-    def __init__(self, database: Database, vectors: Vectors, jobs: Jobs, *, grace_s: float) -> None:
+    def __init__(
+        self, database: Database, vectors: Vectors, jobs: Jobs, audit: Audit, *, grace_s: float
+    ) -> None:
         self._database = database
         self._points = Points(vectors)
         self._jobs = jobs
+        self._audit = audit
         self._grace_s = grace_s
 
     async def run(self, run: JobRun) -> None:
@@ -40,6 +46,7 @@ class Dropping:
         Raises VectorStoreUnavailable, Fenced.
         """
         generation = generation_at(run.tenant, run.parameters["placement"])
+        base = run.parameters["base"]
         await self._points.remove([generation])
         while await self._remove_chunks(run, generation.id):
             pass
@@ -48,6 +55,14 @@ class Dropping:
         async with self._database.transaction(run.tenant) as session:
             await GenerationRows(session, run.tenant).delete(generation.id)
             await self._jobs.complete(session, run)
+            await self._audit.record(
+                session,
+                SYSTEM,
+                AuditAction.KNOWLEDGE_BASE_GENERATION_DROPPED,
+                tenant=run.tenant,
+                resource=Resource("knowledge_base", base),
+                facts={"generation": str(generation.id)},
+            )
         log.info("reindex.generation_dropped", generation=str(generation.id))
 
     async def drop_retired(self, tenant: TenantId) -> int:

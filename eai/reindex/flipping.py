@@ -1,17 +1,19 @@
 """Lets the next generation answer: looked at whole, then searched from one commit on."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import Classification, level_at
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.gateway.calls import Operation
 from eai.gateway.service import Gateway
-from eai.kernel.ids import PointId
+from eai.kernel.ids import DocumentId, PointId
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows, ChunkText
 from eai.knowledge.models import KnowledgeBase
@@ -29,6 +31,21 @@ LOOKS = 5
 PAUSE_S = 0.2
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the next generation has of what is served, as of `since` or a moment later."""
+
+    since: str
+    is_complete: bool
+    has_all_points: bool = False
+    documents: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.is_complete and self.has_all_points
+
+
 class Flipping:
     """The end of a reindex."""
 
@@ -42,7 +59,9 @@ class Flipping:
         self._audit = audit
 
     async def flip(self, run: JobRun, task: Task) -> bool:
-        """Have the next generation searched; false when a document has come that it does not have.
+        """Have the next generation searched; false when it has to be looked at anew.
+
+        A document may have come that it does not have, and the base may have another level.
 
         Raises ReindexIncomplete, BaseGone, Fenced, VectorStoreUnavailable, and what the gateway has against
         questions to the new model.
@@ -55,30 +74,63 @@ class Flipping:
         await self._gateway.check(task.caller, model, Operation.REINDEX, level)
         await self._settle_average(run, task)
         for _ in range(LOOKS):
-            async with self._database.transaction(run.tenant) as session:
-                is_complete, has_all_points = await self._look_and_flip(session, run, task)
-            if not is_complete or has_all_points:
-                return is_complete
+            look = await self._look(run, task)
+            if look.is_whole:
+                async with self._database.transaction(run.tenant) as session:
+                    look = await self._look_again_and_flip(session, run, task, look, level)
+            if not look.is_complete or look.has_all_points:
+                return look.is_complete
             # A deletion takes points before rows; a moment later the numbers agree.
             await asyncio.sleep(PAUSE_S)
         raise ReindexIncomplete
 
-    async def _look_and_flip(self, session: AsyncSession, run: JobRun, task: Task) -> tuple[bool, bool]:
-        """Whether every served document is there, and every point; only then it is flipped."""
+    async def _look(self, run: JobRun, task: Task) -> Look:
+        """Whether every served document is there, and every point, while documents come and go."""
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            coverage = CoverageRows(session, run.tenant, task.base)
+            # Before anything that is looked at: what is not seen of it now is seen as changed later.
+            since = await coverage.now()
+            if await coverage.missing(task.target.id):
+                return Look(since, is_complete=False)
+            documents, chunks = await coverage.documents(), await coverage.chunks(task.target.id)
+        points = await self._vectors.count(task.target.space, task.target.selector())
+        return Look(since, is_complete=True, has_all_points=points >= chunks, documents=documents)
+
+    async def _look_again_and_flip(
+        self, session: AsyncSession, run: JobRun, task: Task, look: Look, level: Classification
+    ) -> Look:
+        """Look at what changed since, while nothing can be served any more; only then it is flipped.
+
+        Every write to the base waits for this: it takes as long as the few documents of a moment ask for,
+        and not as many as there are.
+        """
         await self._jobs.confirm(session, run)
         base = await GenerationRows(session, run.tenant).hold_base(task.base)
         if base is None:
             raise BaseGone
+        if level_at(base.classification) is not level:
+            # Raised meanwhile: the model that is left may see that, the one to come was not asked for it.
+            return replace(look, is_complete=False, has_all_points=False)
         coverage = CoverageRows(session, run.tenant, task.base)
-        if await coverage.missing(task.target.id):
-            return False, False
-        chunks = await coverage.chunks(task.target.id)
-        if await self._vectors.count(task.target.space, task.target.selector()) < chunks:
-            return True, False
-        await self._flip(session, run, task, base)
-        return True, True
+        if changed := await coverage.changed_since(look.since):
+            if await coverage.missing_of(task.target.id, changed):
+                return replace(look, is_complete=False, has_all_points=False)
+            if not await self._has_points(coverage, task, changed):
+                return replace(look, has_all_points=False)
+        await self._flip(session, run, task, base, look.documents)
+        return look
 
-    async def _flip(self, session: AsyncSession, run: JobRun, task: Task, base: KnowledgeBase) -> None:
+    async def _has_points(
+        self, coverage: CoverageRows, task: Task, documents: Collection[DocumentId]
+    ) -> bool:
+        points = await coverage.points(task.target.id, documents)
+        ids = replace(task.target.selector(), ids=tuple(points))
+        return await self._vectors.count(task.target.space, ids) >= len(points)
+
+    async def _flip(
+        self, session: AsyncSession, run: JobRun, task: Task, base: KnowledgeBase, documents: int
+    ) -> None:
         target = task.target
         generations = GenerationRows(session, run.tenant)
         await generations.change(base.vector_generation, state="retired", retired_at=func.now())
@@ -94,7 +146,6 @@ class Flipping:
                 "chunk_overlap": target.chunk_overlap,
             },
         )
-        documents = await CoverageRows(session, run.tenant, task.base).documents()
         await ReindexRows(session, run.tenant).change(
             run.job,
             status="completed",
@@ -102,7 +153,8 @@ class Flipping:
             documents_done=documents,
             completed_at=func.now(),
         )
-        await self._jobs.complete(session, run)
+        done = {"documents_done": documents, "documents_total": documents}
+        await self._jobs.complete(session, run, done)
         await self._audit.record(
             session,
             task.caller.actor,

@@ -7,11 +7,25 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, select, tuple_, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Select,
+    Uuid,
+    any_,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, PointId, TenantId, VersionId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.bases.handle import StoredGeneration
 from eai.knowledge.chunks.spans import spans_from_rows
@@ -24,6 +38,7 @@ from eai.reindex.models import ReindexJob
 
 ACTIVE = ("queued", "running", "verifying")
 _FRESH = {"populate_existing": True}
+_PAGE = 256
 
 
 class Place(NamedTuple):
@@ -87,9 +102,24 @@ class ReindexRows:
             .execution_options(synchronize_session=False)
         )
 
-    async def count_done(self, job: JobId, documents: int) -> None:
-        """Add to what is done."""
-        await self.change(job, status="running", documents_done=ReindexJob.documents_done + documents)
+    async def count_done(self, job: JobId, documents: int) -> Mapping[str, int]:
+        """Add to what is done; tells how far it is, as its job says it to who follows that.
+
+        A document that was replaced meanwhile is done twice: there are never fewer than are done.
+        """
+        done = ReindexJob.documents_done + documents
+        counted = await self._session.execute(
+            update(ReindexJob)
+            .where(ReindexJob.tenant_id == self._tenant, ReindexJob.id == job)
+            .values(
+                status="running",
+                documents_done=done,
+                documents_total=func.greatest(ReindexJob.documents_total, done),
+            )
+            .returning(ReindexJob.documents_done, ReindexJob.documents_total)
+            .execution_options(synchronize_session=False)
+        )
+        return dict(counted.one()._mapping)  # noqa: SLF001 - the public way to a row's names
 
 
 class GenerationRows:
@@ -102,6 +132,19 @@ class GenerationRows:
     async def find(self, generation: UUID) -> Generation | None:
         """The generation of this id."""
         return await self._session.scalar(self._one(generation), execution_options=_FRESH)
+
+    async def is_built(self, generation: UUID) -> bool:
+        """Whether a live base has it built."""
+        statement = (
+            select(Generation.state)
+            .join(
+                KnowledgeBase,
+                (KnowledgeBase.tenant_id == Generation.tenant_id) & (KnowledgeBase.id == Generation.base_id),
+            )
+            .where(Generation.tenant_id == self._tenant, Generation.id == generation)
+            .where(KnowledgeBase.deleting_since.is_(None))
+        )
+        return await self._session.scalar(statement) == "building"
 
     async def hold(self, generation: UUID) -> Generation | None:
         """The same, once nobody adds chunks to it, until the transaction ends."""
@@ -172,6 +215,18 @@ class CoverageRows:
         """How many documents are served."""
         return int(await self._session.scalar(select(func.count()).where(*self._served)) or 0)
 
+    async def now(self) -> str:
+        """Where the history of transactions stands; see `changed_since`."""
+        return str(await self._session.scalar(text(_NOW)))
+
+    async def changed_since(self, since: str) -> Collection[DocumentId]:
+        """The served documents whose rows came from transactions that `since` may not have seen the end of.
+
+        A version that begins to be served changes its document's row. A lock of it does not.
+        """
+        statement = select(KnowledgeDocument.id).where(*self._served, text(_IS_NEWER))
+        return [DocumentId(each) for each in await self._session.scalars(statement, {"since": since})]
+
     async def highest_level(self) -> int | None:
         """The highest level that a served document or a part of one sets itself."""
         own = select(func.max(KnowledgeDocument.classification)).where(*self._served)
@@ -186,7 +241,21 @@ class CoverageRows:
     async def missing(
         self, generation: GenerationId, after: Place | None = None, limit: int = 1
     ) -> list[Missing]:
-        """The next served versions that the generation has no chunk of, in the order of `Place`."""
+        """The next served versions that the generation has no chunk of, in the order of `Place`.
+
+        It may be fewer than `limit` with more to come; none is the end.
+        """
+        # Page by page: asked for all at once, the planner compares every document with every chunk.
+        while page := await self._page(after):
+            after = page[-1]
+            if found := await self.missing_of(generation, [each.document for each in page], limit):
+                return found
+        return []
+
+    async def missing_of(
+        self, generation: GenerationId, documents: Collection[UUID], limit: int = 1
+    ) -> list[Missing]:
+        """Those among these documents, in the same order."""
         statement = (
             select(
                 KnowledgeDocument.created_at,
@@ -199,17 +268,22 @@ class CoverageRows:
                 (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
                 & (DocumentVersion.id == KnowledgeDocument.serving_version_id),
             )
-            .where(*self._served, ~exists().where(_is_served_chunk(), Chunk.generation == generation))
+            .where(*self._served, _is_one_of(documents))
+            .where(~exists().where(_is_served_chunk(), Chunk.generation == generation))
         )
-        if after is not None:
-            statement = statement.where(
-                tuple_(KnowledgeDocument.created_at, KnowledgeDocument.id) > tuple_(*after)
-            )
         ordered = statement.order_by(KnowledgeDocument.created_at, KnowledgeDocument.id).limit(limit)
         return [
             Missing(Place(created_at, document), DocumentId(document), VersionId(version), length)
             for created_at, document, version, length in await self._session.execute(ordered)
         ]
+
+    async def _page(self, after: Place | None) -> list[Place]:
+        place = (KnowledgeDocument.created_at, KnowledgeDocument.id)
+        statement = select(*place).where(*self._served)
+        if after is not None:
+            statement = statement.where(tuple_(*place) > tuple_(*after))
+        rows = await self._session.execute(statement.order_by(*place).limit(_PAGE))
+        return [Place(created_at, document) for created_at, document in rows]
 
     async def chunks(self, generation: GenerationId) -> int:
         """How many chunks of served versions the generation has."""
@@ -220,6 +294,17 @@ class CoverageRows:
             .where(*self._served, Chunk.generation == generation)
         )
         return int(await self._session.scalar(statement) or 0)
+
+    async def points(
+        self, generation: GenerationId, documents: Collection[DocumentId]
+    ) -> Collection[PointId]:
+        """The points that the generation should have of the served versions of these documents."""
+        statement = (
+            select(Chunk.id)
+            .join(KnowledgeDocument, _is_served_chunk())
+            .where(*self._served, Chunk.generation == generation, _is_one_of(documents))
+        )
+        return [PointId(each) for each in await self._session.scalars(statement)]
 
     async def stored_chunks(
         self, generation: GenerationId, missing: Collection[Missing]
@@ -301,3 +386,13 @@ def _is_served_chunk() -> ColumnElement[bool]:
         & (Chunk.document_id == KnowledgeDocument.id)
         & (Chunk.version_id == KnowledgeDocument.serving_version_id)
     )
+
+
+def _is_one_of(documents: Collection[UUID]) -> ColumnElement[bool]:
+    # One value, however many they are.
+    return KnowledgeDocument.id == any_(literal(list(documents), ARRAY(Uuid)))
+
+
+_NOW = "SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text)"
+# Compared by age, as the numbers of transactions begin again some day.
+_IS_NEWER = "age(kb_documents.xmin) <= age(CAST(CAST(:since AS xid8) AS xid))"

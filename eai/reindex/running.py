@@ -14,6 +14,7 @@ from eai.gateway.service import Gateway
 from eai.ingestion.repository import generation_at, submitter_of
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import TenantId
+from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
@@ -76,15 +77,24 @@ class Reindexing:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             task = await task_of(session, run)
-            await ReindexRows(session, run.tenant).change(run.job, status="running")
+            done = await ReindexRows(session, run.tenant).count_done(run.job, 0)
+            await self._jobs.confirm(session, run, done)
             base = (await present(session, run, task.base)).base
             level = await highest_level(session, run, base)
         await self._gateway.check(task.caller, task.target.embedding_model, Operation.REINDEX, level)
         return task
 
     async def _leave_nothing(self, run: JobRun) -> None:
-        """Close the job of a base that is gone; an attempt that died may have written points since."""
-        await self._points.remove([generation_at(run.tenant, run.parameters["placement"])])
+        """Close the job of a base that is gone; an attempt that died may have written points since.
+
+        Where the base lives, nothing is being built because this attempt has lost its job: another one has
+        flipped what was built, or somebody cancelled it. It may be searched by now. Raises Fenced.
+        """
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            is_gone = await BaseRows(session, run.tenant).find(run.parameters["base"]) is None
+        if is_gone:
+            await self._points.remove([generation_at(run.tenant, run.parameters["placement"])])
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.complete(session, run)
 

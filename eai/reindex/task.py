@@ -13,7 +13,7 @@ from eai.knowledge.bases.access import handle_of
 from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.platform.jobs import JobRun
-from eai.reindex.repository import CoverageRows, ReindexRows
+from eai.reindex.repository import CoverageRows, GenerationRows, ReindexRows
 from eai.reindex.schemas import Settings
 
 
@@ -67,6 +67,12 @@ async def present(session: AsyncSession, run: JobRun, base: BaseId) -> Present:
     if row is None or target is None:
         raise BaseGone
     return Present(handle_of(row, NO_RIGHTS, await rows.average_length(row)), target)
+
+
+async def require_built(session: AsyncSession, run: JobRun, task: Task) -> None:
+    """Raise BaseGone unless what `present` looks for is there; one statement."""
+    if not await GenerationRows(session, run.tenant).is_built(task.target.id):
+        raise BaseGone
 
 
 async def highest_level(session: AsyncSession, run: JobRun, base: BaseHandle) -> Classification:

@@ -10,7 +10,7 @@ from eai.access.visibility import may_read
 from eai.gateway.calls import Caller, EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
-from eai.knowledge.ports import SearchHits, SearchRequest, Vectors
+from eai.knowledge.ports import SearchHits, SearchRequest, Vectors, VectorStoreUnavailable
 from eai.platform import metrics
 from eai.platform.pipelines import AsynchronousOnly
 from eai.platform.telemetry import TENANT_ID, span
@@ -19,7 +19,7 @@ from eai.retrieval.fusion import ScoredHit, by_keyword, by_vector, fuse
 from eai.retrieval.recheck import Rule, readable_passages
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.schemas import Mode
-from eai.retrieval.values import Cited, Found, Question, Ranked, Readable
+from eai.retrieval.values import Cited, Found, Opening, Question, Ranked, Readable
 
 
 @component
@@ -59,7 +59,8 @@ class EmbedQuestion:
 class SearchIndex:
     """Ask both legs of the index in one call, under one filter. `store` names it in the metrics."""
 
-    def __init__(self, vectors: Vectors, store: str) -> None:
+    def __init__(self, rows: QueryRows, vectors: Vectors, store: str) -> None:
+        self._rows = rows
         self._vectors = vectors
         self._latency = metrics.VECTOR_SEARCH_LATENCY.labels(store=store)
 
@@ -69,11 +70,10 @@ class SearchIndex:
 
     @component.output_types(found=Found)
     async def run_async(self, question: Question) -> dict[str, Found]:
-        """Raises VectorStoreUnavailable."""
+        """Raises VectorStoreUnavailable, unless the base holds nothing that could be found."""
         opening = question.opening
         has_keywords = question.request.mode is not Mode.VECTOR and len(opening.weights.vector.indices) > 0
-        # Without a class that the caller may read nothing can be found; the space of a base that holds
-        # nothing yet may not even exist.
+        # Without a class that the caller may read nothing can be found.
         if (question.dense is None and not has_keywords) or opening.scope.rights_keys == ():
             return {"found": Found(question, SearchHits())}
         request = SearchRequest(
@@ -83,7 +83,16 @@ class SearchIndex:
             sparse=opening.weights.vector if has_keywords else None,
         )
         with self._latency.time(), span("vector.search", {TENANT_ID: str(opening.subject.tenant)}):
-            return {"found": Found(question, await self._vectors.search(opening.base.space, request))}
+            return {"found": Found(question, await self._search(opening, request))}
+
+    async def _search(self, opening: Opening, request: SearchRequest) -> SearchHits:
+        try:
+            return await self._vectors.search(opening.base.space, request)
+        except VectorStoreUnavailable:
+            # The space of a base is made with its first passages, later than its first rights class.
+            if await self._rows.holds_chunks(opening.subject.tenant, opening.base):
+                raise
+            return SearchHits()
 
 
 @component

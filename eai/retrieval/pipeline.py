@@ -18,7 +18,7 @@ def retrieval_pipeline(
     """Embed, search, fuse, re-check, cite."""
     pipeline = Pipeline()
     pipeline.add_component("embed", EmbedQuestion(gateway))
-    pipeline.add_component("search", SearchIndex(vectors, store))
+    pipeline.add_component("search", SearchIndex(rows, vectors, store))
     pipeline.add_component("fuse", FuseLegs())
     pipeline.add_component("recheck", RecheckPassages(rows, rule))
     pipeline.add_component("cite", CitePassages())

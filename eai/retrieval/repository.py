@@ -1,12 +1,15 @@
-"""The two statements of a query. Each is one round trip to a SQL function that binds the tenant itself."""
+"""The statements of a query. Those of every query call a function that binds the tenant itself, once each."""
 
 from collections.abc import Sequence
+
+from sqlalchemy import select
 
 from eai.access.rights_class import MAX_FILTER_CLASSES
 from eai.access.subject import Subject
 from eai.identity.credentials import Credential, Peppers
-from eai.kernel.ids import PointId
+from eai.kernel.ids import PointId, TenantId
 from eai.knowledge.bases.naming import read_reference
+from eai.knowledge.models import Chunk
 from eai.platform.database import Database
 from eai.retrieval.rows import OpenedRow, PassageRow, Snapshot
 from eai.retrieval.values import SearchedBase
@@ -53,6 +56,12 @@ class QueryRows:
             _RECHECK, parameters, is_repeatable=True
         )
         return Snapshot(who, found, entries, {row[0]: PassageRow(*row) for row in passages})
+
+    async def holds_chunks(self, tenant: TenantId, base: SearchedBase) -> bool:
+        """Whether the generation that is searched has any passage."""
+        held = select(Chunk.id).where(Chunk.tenant_id == tenant, Chunk.generation == base.generation)
+        async with self._database.transaction(tenant) as session:
+            return bool(await session.scalar(select(held.exists())))
 
 
 # A list costs the driver as much as the rest of the statement: terms, which hold no space, and ids travel

@@ -67,6 +67,18 @@ async def test_a_quota_is_set_shown_and_removed(stack: Stack, company: Company) 
     }  # fmt: skip
 
 
+async def test_a_quota_that_is_made_anew_goes_on_where_it_was(company: Company) -> None:
+    asked = {"model": "local-hash-256", "input": "How long is the notice period of three months?"}
+    used = (await company.admin.made("/v1/gateway/embeddings", asked, status=200))["usage"]["total_tokens"]
+    assert used > 0
+    for _ in range(2):
+        quota = await _set(company, limit=used)
+        assert (quota["used"], quota["reserved"], quota["remaining"]) == (used, 0, 0)
+        refused = await company.admin.post("/v1/gateway/embeddings", json=asked)
+        assert _code(refused) == (409, "quota_exceeded")
+        assert (await company.admin.delete(f"{QUOTAS}/{quota['id']}")).status_code == 204
+
+
 async def test_each_owner_metric_and_window_has_a_quota_of_its_own(company: Company) -> None:
     group, base = await company.group(), f"knowledge_base:{await company.base()}"
     wanted = [

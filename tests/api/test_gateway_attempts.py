@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
 from tests.stack import Company, Json, Stack
 
@@ -30,7 +29,7 @@ async def test_a_switch_that_is_flipped_between_two_attempts_stops_the_second(
     await provider.say(Step(status=503, headers={"retry-after": "1"}))
     async with asyncio.TaskGroup() as group:
         answering = group.create_task(company.admin.post(path, json={"model": model, **asked}))
-        await _asked_once(provider)
+        await provider.has_come(within_s=5)
         stop = {"engaged": True, "reason": "an incident"}
         flipped = await company.admin.put(f"/v1/models/{model}/kill-switch", json=stop)
     assert [call["model"] for call in flipped.json()["in_flight"]] == [model]
@@ -39,9 +38,3 @@ async def test_a_switch_that_is_flipped_between_two_attempts_stops_the_second(
     assert len(await provider.requests()) == 1
     (result,) = (await company.admin.got("/v1/audit/events", action="model.result"))["data"]
     assert (result["facts"]["code"], result["facts"]["tokens"]) == ("kill_switch_engaged", 0)
-
-
-async def _asked_once(provider: ProviderProcess) -> None:
-    async with asyncio.timeout(5):
-        while not await provider.requests():  # noqa: ASYNC110, the provider is another process
-            await asyncio.sleep(0.01)

@@ -17,6 +17,7 @@ from tests.stack import Company, Json, Stack
 
 SECRET = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----"
 HARMLESS = "Refunds take five days."
+CARD = "4111 1111 1111 1111"
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,14 @@ async def _stop(scene: Scene) -> None:
 
 async def _lower_the_ceiling(scene: Scene) -> None:
     await scene.set_endpoint(classification_ceiling="public")
+
+
+async def _lower_to_internal(scene: Scene) -> None:
+    await scene.set_endpoint(classification_ceiling="internal")
+
+
+async def _keep_for_a_month(scene: Scene) -> None:
+    await scene.set_endpoint(retention="days:30")
 
 
 async def _keep_what_is_sent(scene: Scene) -> None:
@@ -229,3 +238,22 @@ async def test_the_controls_stand_in_this_order(scene: Scene) -> None:
     await admin.delete(f"/v1/finops/quotas/{quota['id']}")
     await ask(HARMLESS)
     assert spoken == [*(code for *_, code in CONTROLS.values()), "answered"]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "code"),
+    [(_lower_to_internal, "classification_exceeded"), (_keep_for_a_month, "retention_refused")],
+)
+async def test_a_level_that_was_raised_says_what_raised_it(scene: Scene, prepare: Prepare, code: str) -> None:
+    await prepare(scene)
+    body = {"model": scene.embedder, "input": [f"{CARD} ann@example.com"], "classification": "internal"}
+    answer = await scene.company.admin.post("/v1/gateway/embeddings", json=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (403, code)
+    assert (error["details"]["classification"], error["details"]["entities"]) == (
+        "confidential", ["payment_card"],
+    )  # fmt: skip
+    declared = {**body, "input": [HARMLESS], "classification": "confidential"}
+    answer = await scene.company.admin.post("/v1/gateway/embeddings", json=declared)
+    error = answer.json()["error"]
+    assert (error["code"], "entities" in error["details"]) == (code, False)

@@ -10,7 +10,6 @@ import httpx2
 import psycopg
 import pytest
 
-from eai.api.event_stream import MOST_PER_TENANT
 from tests.conftest import DatabaseUrls
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
@@ -246,7 +245,10 @@ async def test_a_tenant_opens_only_so_many_streams_and_may_again_when_they_end(
         base_url=stack.url, headers=headers, limits=limits, timeout=60, trust_env=False
     ) as client:
         opened = asyncio.Semaphore(0)
-        waiting = [asyncio.create_task(_held(client, body, opened)) for _ in range(MOST_PER_TENANT)]
+        waiting = [
+            asyncio.create_task(_held(client, body, opened))
+            for _ in range(stack.platform.settings.models.calls_per_tenant)
+        ]
         for _ in waiting:
             await opened.acquire()
         refused = await client.post(CHAT, json=body)

@@ -164,12 +164,18 @@ async def test_a_stream_is_judged_again_and_kept_awake_and_counted(
     slow.set()
 
 
-async def test_a_tenant_has_so_many_streams_and_no_more(company: Company, slow: asyncio.Event) -> None:
+async def test_nobody_has_more_than_half_of_the_streams_that_a_tenant_has(
+    company: Company, slow: asyncio.Event
+) -> None:
     job = await accepted(company, "Noon.")
-    streams = [aiter(stream(company.admin, job)) for _ in range(20)]
+    other, late = await company.person("tenant_admin"), await company.person("tenant_admin")
+    streams = [aiter(stream(company.admin, job)) for _ in range(10)]
     await asyncio.gather(*(anext(each) for each in streams))
     refused = await company.admin.get(f"/v1/jobs/{job}/events")
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limited")
+    streams += [aiter(stream(other.api, job)) for _ in range(10)]
+    await asyncio.gather(*(anext(each) for each in streams[10:]))
+    assert (await late.api.get(f"/v1/jobs/{job}/events")).status_code == 429
     slow.set()
     for each in streams:
         async for _ in each:

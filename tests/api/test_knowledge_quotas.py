@@ -96,6 +96,10 @@ async def test_bytes_are_counted_by_what_a_replacement_adds(company: Company, ju
         *(add(company.admin, base, letter * 5) for letter in "ghij"),
     )
     assert {answer.status_code for answer in sent} <= {201, 202, 409}
+    assert (await stands(company, quota))[0] == 100
+    # Only once it answers does a shorter text make room.
+    await judge.judge(company.id)
+    await asyncio.gather(*(add(company.admin, base, letter * 5) for letter in "lmn"))
     used, _ = await stands(company, await limit(company, "bytes", 10_000, f"knowledge_base:{base}"))
     assert used == 100
     assert await stands(company, quota) == (100, 0)
@@ -105,6 +109,31 @@ async def test_bytes_are_counted_by_what_a_replacement_adds(company: Company, ju
     assert (await company.admin.put(path, json={"content": "k" * 50})).status_code == 202
     assert (await company.admin.put(path, json={"title": "No text"})).status_code == 200
     await judge.judge(company.id)
+
+
+async def test_what_many_sources_call_alike_takes_one_place(company: Company, judge: Judge) -> None:
+    base = await company.base()
+    quota = await limit(company, "documents", 1)
+    sent = await asyncio.gather(
+        *(add(company.admin, base, f"Parcel {n}.", external_id="depot/1") for n in range(4))
+    )
+    assert sorted(answer.status_code for answer in sent) == [201] + [202] * 3
+    assert len({answer.json()["id"] for answer in sent}) == 1
+    await judge.judge(company.id)
+    assert await stands(company, quota) == (1, 0)
+
+
+async def test_a_shorter_text_that_fails_has_made_no_room(company: Company, judge: Judge) -> None:
+    base = await company.base()
+    quota = await limit(company, "bytes", 100)
+    first = (await add(company.admin, base, "a" * 90)).json()["id"]
+    path = f"/v1/knowledge-bases/{base}/documents/{first}"
+    nothing_to_read = await company.admin.put(path, json={"content": "---"})
+    assert nothing_to_read.status_code == 202
+    assert refusal(await add(company.admin, base, "b" * 90))["used"] == 90
+    await judge.judge(company.id)
+    assert (await company.admin.got(path))["pending_version"]["status"] == "failed"
+    assert await stands(company, quota) == (90, 10)
 
 
 async def test_what_failed_does_not_count_until_it_is_tried_again(

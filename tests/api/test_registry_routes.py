@@ -54,7 +54,7 @@ async def test_the_life_of_an_endpoint(stack: Stack, company: Company) -> None:
     assert made.status_code == 201, made.text
     endpoint = made.json()
     assert set(endpoint) == {
-        "id", "name", "kind", "url", "region", "retention", "classification_ceiling", "tenants",
+        "id", "name", "kind", "template", "url", "region", "retention", "classification_ceiling", "tenants",
         "has_api_key", "created_at", "updated_at",
     }  # fmt: skip
     assert {name: endpoint[name] for name in body if name != "api_key"} == {
@@ -71,6 +71,26 @@ async def test_the_life_of_an_endpoint(stack: Stack, company: Company) -> None:
     assert endpoint["name"] in [found["name"] for found in listed["data"]]
     assert (await stack.operator.delete(path)).status_code == 204
     assert _code(await stack.operator.get(path)) == (404, "not_found")
+
+
+async def test_an_endpoint_is_reached_by_its_name_too(stack: Stack) -> None:
+    endpoint = await stack.operator.made("/v1/provider-endpoints", _body())
+    path = f"/v1/provider-endpoints/{endpoint['name']}"
+    assert await stack.operator.got(path) == endpoint
+    changed = await stack.operator.patch(path, json={"retention": "days:7"})
+    assert (changed.status_code, changed.json()["id"]) == (200, endpoint["id"])
+    assert (await stack.operator.delete(path)).status_code == 204
+    assert _code(await stack.operator.get(path)) == (404, "not_found")
+
+
+async def test_what_spells_an_id_is_never_taken_for_a_name(stack: Stack) -> None:
+    endpoint = await stack.operator.made("/v1/provider-endpoints", _body())
+    await stack.operator.made("/v1/provider-endpoints", _body(name=endpoint["id"]))
+    path = f"/v1/provider-endpoints/{endpoint['id']}"
+    assert (await stack.operator.got(path))["name"] == endpoint["name"]
+    assert (await stack.operator.delete(path)).status_code == 204
+    # Sent twice, a removal must not reach a namesake.
+    assert _code(await stack.operator.delete(path)) == (404, "not_found")
 
 
 async def test_a_key_is_in_no_answer(stack: Stack) -> None:

@@ -1,12 +1,14 @@
 """Reindexes as clients meet them: asked for, followed, refused, cancelled and taken back."""
 
 import asyncio
+import threading
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from eai.reindex import building
+from eai.reindex import building, flipping
+from tests.api.test_jobs import changes
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
 from tests.provider.steps import Step
@@ -135,9 +137,10 @@ async def test_what_is_written_meanwhile_is_in_both(company: Company, stack: Sta
     kept = await company.document(base, "Refunds are paid within a week.")
     doomed = await company.document(base, "Refunds are never paid.")
     provider = await stack.provider()
+    await provider.forget()
     await provider.say(Step(wait_s=1.5))
     job = await reindex(company, base, embedding_model=model)
-    await asyncio.sleep(0.3)
+    await provider.has_come(within_s=10)
     late = await company.document(base, "Refunds came late.")
     gone = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{doomed}")
     assert gone.json()["status"] == "deleted"
@@ -181,6 +184,33 @@ async def test_a_document_above_the_models_ceiling_fails_the_job_before_a_byte_l
     await judge.judge(company.id)
     told = [e["action"] for e in (await company.admin.got("/v1/audit/events", limit=200))["data"]]
     assert "knowledge_base.reindex.failed" in told
+
+
+async def test_a_level_that_is_raised_just_before_the_flip_is_judged_by_the_model_to_come(
+    company: Company, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await company.base()
+    document = await company.document(base, "Refunds are paid within a week.")
+    await judge.judge(company.id)
+    capped = await model_of(company, classification_ceiling="internal")
+    weighing, go_on, weigh = threading.Event(), threading.Event(), flipping.weights
+
+    def held(*arguments: Any) -> Any:
+        weighing.set()
+        assert go_on.wait(30)
+        return weigh(*arguments)
+
+    monkeypatch.setattr(flipping, "weights", held)
+    job = await reindex(company, base, embedding_model=capped, chunk_size=200)
+    assert await asyncio.to_thread(weighing.wait, 30)
+    path = f"/v1/knowledge-bases/{base}"
+    raised = await company.admin.patch(path, json={"classification": "confidential"})
+    assert raised.status_code == 200, raised.text
+    go_on.set()
+    failed = await ended(company.admin, base, job)
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "classification_exceeded")
+    assert await found(company, base) == [document]
+    await judge.judge(company.id)
 
 
 async def test_a_model_that_fails_midway_leaves_the_former_generation(
@@ -269,3 +299,25 @@ async def test_one_key_asks_for_one_reindex(company: Company) -> None:
     again = await company.admin.post(path, json={}, headers=headers)
     assert (first.status_code, again.json()) == (202, first.json())
     assert len((await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs"))["data"]) == 1
+
+
+async def test_who_follows_the_job_sees_how_many_documents_are_done(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "DOCUMENTS_PER_BATCH", 2)
+    base = await company.base()
+    for n in range(3):
+        await company.document(base, f"Note {n}: refunds are paid in week {n}.")
+    job = await reindex(company, base)
+    told = [
+        (data["state"], data["progress"]["documents_done"], data["progress"]["documents_total"])
+        for _, data in await changes(company.admin, job["job_id"])
+    ]
+    assert told == [
+        ("queued", None, None),
+        ("running", None, None),
+        ("running", 0, 3),
+        ("running", 2, 3),
+        ("running", 3, 3),
+        ("completed", 3, 3),
+    ]

@@ -15,6 +15,7 @@ from eai.integrations.local_models import HashEmbedder
 from eai.kernel.errors import BadGateway, EaiError
 from eai.knowledge.ports import VectorStoreUnavailable
 from tests.api.test_ingestion_routes import settled
+from tests.api.test_reindex_routes import ended, reindex
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
 from tests.stack import Caller, Company, Json, Stack
@@ -137,6 +138,21 @@ async def test_another_text_takes_over_whole_and_the_document_stays_itself(
     events = (await company.admin.got("/v1/audit/events", action="knowledge.document.replace"))["data"]
     assert [(event["resource"]["id"], event["facts"]["version"]) for event in events] == [(page.id, 2)]
     await judge.judge(company.id)
+
+
+async def test_a_text_overtaken_while_its_base_moves_on_leaves_no_points(
+    company: Company, embedding: Embedding, judge: Judge
+) -> None:
+    page = await page_of(company)
+    async with embedding.holding(DAWN):
+        await page.put(content=DAWN)
+        await embedding.asked.wait()
+        job = await reindex(company, page.base)
+        assert (await ended(company.admin, page.base, job))["status"] == "completed"
+        await page.put(content=f"{NOON} No exceptions.")
+        assert (await page.settled())["version"] == "3"
+    await judge.judge(company.id)
+    assert await page.found() == [("3", f"{NOON} No exceptions.")]
 
 
 async def test_the_same_text_is_not_processed_again_and_the_rest_is_applied(

@@ -40,6 +40,7 @@ from tests.factories.vectors import (
     point,
     sparse,
 )
+from tests.fakes.memory_vectors import MemoryVectors
 
 
 async def search(
@@ -337,6 +338,14 @@ class TestEngineVectors(VectorsContract):
     @pytest.fixture
     def vectors(self, engine_vectors: Vectors) -> Vectors:
         return engine_vectors
+
+
+class TestMemoryVectors(VectorsContract):
+    """The store of the simulation keeps what the engines promise, or what is simulated is something else."""
+
+    @pytest.fixture
+    def vectors(self) -> Vectors:
+        return MemoryVectors()
 
 
 # Neither warning changes an answer: in memory the client scans every point, and says so.

@@ -4,6 +4,7 @@ A page's `sh` blocks run in one bash session, in order. What a page shows after 
 the block printed: of `json` every member must be there, of `text` every line, and `…` stands for anything.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.provider.process import running_provider
 
 ROOT = Path(__file__).parents[2]
 VISITS = {
@@ -37,8 +40,16 @@ VISITS = {
         "docs/how-to/examine-and-repair.md",
         "docs/how-to/back-up-and-restore.md",
     ),
+    "models": (
+        "docs/tutorial.md#start",
+        "docs/how-to/register-models.md",
+        "docs/how-to/call-models.md",
+        "docs/how-to/decide-what-models-may-see.md",
+    ),
 }
 """Pages that are read in one session, in this order; of a page with `#`, that section only."""
+
+PROVIDER = "https://models.example/v1"
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -86,15 +97,21 @@ def blocks_of(page: str) -> list[Block]:
     return found
 
 
-def run_in_one_session(blocks: list[Block], folder: Path) -> list[str]:
+def _pasted(block: Block, provider: str) -> str:
+    """The commands as a reader would send them, with something in the place of `…`."""
+    return block.commands.replace(PROVIDER, provider).replace("…", "0")
+
+
+def run_in_one_session(blocks: list[Block], folder: Path, provider: str) -> list[str]:
     """What each block printed."""
     parts = [
-        f"{{\n{block.commands}}} > {folder}/block-{number} 2>&1\necho {number} >> {folder}/done\n"
+        f"{{\n{_pasted(block, provider)}}} > {folder}/block-{number} 2>&1\necho {number} >> {folder}/done\n"
         for number, block in enumerate(blocks)
     ]
     work = folder / "work"
     work.mkdir()
     environ = {name: value for name, value in os.environ.items() if not name.startswith("EAI_")}
+    environ["EAI_EGRESS_ALLOW"] = "127.0.0.1"
     environ |= {"HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     subprocess.run(
         ["bash", "-c", _SESSION + "".join(parts)],
@@ -130,9 +147,10 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("pages", VISITS.values(), ids=VISITS)
-def test_what_a_page_tells_a_newcomer_is_true(pages: tuple[str, ...], folder: Path) -> None:
+async def test_what_a_page_tells_a_newcomer_is_true(pages: tuple[str, ...], folder: Path) -> None:
     blocks = [block for page in pages for block in blocks_of(page)]
-    printed = run_in_one_session(blocks, folder)
+    async with running_provider(dimensions=1024) as provider:
+        printed = await asyncio.to_thread(run_in_one_session, blocks, folder, provider.url)
     wrong = [
         f"{block.commands}{difference}\n{output}"
         for block, output in zip(blocks, printed, strict=True)

@@ -24,6 +24,7 @@ from eai.gateway.dispatch import Dispatch
 from eai.gateway.egress import EgressGuard
 from eai.gateway.facts_rows import FactsRows
 from eai.gateway.ledger import Ledger
+from eai.gateway.open_calls import OpenCalls
 from eai.gateway.provider_keys import ProviderKeys
 from eai.gateway.service import Gateway, RegisteredModel, space_of
 from eai.identity.credentials import Credential, Peppers
@@ -87,7 +88,7 @@ def gateway_of(
             EgressGuard(outbound),
             is_production=False,
         ),
-        Ledger(Reservations(database), audit),
+        Ledger(Reservations(database), audit, OpenCalls(100)),
         Dispatch({}, Attempts(), ProviderKeys(Keyring(MASTER, database))),
         default_model=default,
         batch_size=batch_size,

@@ -80,7 +80,7 @@ class _Follower:
     async def follow(self, caller: Subject, write: Write) -> None:
         """Send changes until the job has ended. Raises RateLimited, NotFound, Unauthenticated."""
         streams: OpenStreams = self.request.app.state.job_streams
-        with streams.one_of(caller.tenant):
+        with streams.one_of(caller.tenant, caller.principal):
             judged_at = spoken_at = time.monotonic()
             await self._check(caller)
             await write(b": these are the changes of one job\n\n")

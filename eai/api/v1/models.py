@@ -39,8 +39,9 @@ async def create_model(
 ) -> ModelOut:
     """Register a model on an endpoint that serves the tenant.
 
-    It may narrow the endpoint's ceiling and region and never widen them (422). 409 `name_taken`, also for
-    the name of a shipped model.
+    On an endpoint from a template, what is absent is the template's: the provider's usual model with its
+    dimensions and roles. It may narrow the endpoint's ceiling and region and never widen them (422). 409
+    `name_taken`, also for the name of a shipped model.
     """
     made = await services.model_registry.create(session, caller, new_id, new)
     return tags.show(made, made.row_revision)

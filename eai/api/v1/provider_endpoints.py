@@ -1,7 +1,6 @@
 """Where calls of models may go, for the platform's operators."""
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Depends
 
@@ -25,8 +24,9 @@ async def create_provider_endpoint(
 ) -> EndpointOut:
     """Approve an endpoint. Nothing is called; `api_key` is sealed and never shown.
 
-    409 `name_taken`. The URL is `https` unless the host is listed in `EAI_EGRESS_ALLOW`, and holds neither
-    user, query nor fragment.
+    With the `template` of a provider instead of a `kind`, the endpoint is that provider's, at its own address
+    unless `url` says another. 409 `name_taken`. The URL is `https` unless the host is listed in
+    `EAI_EGRESS_ALLOW`, and holds neither user, query nor fragment.
     """
     made = await services.provider_endpoints.create(session, caller, new_id, new)
     return tags.show(made, made.revision)
@@ -43,11 +43,12 @@ async def list_provider_endpoints(
 
 @router.get("/provider-endpoints/{endpoint}")
 async def get_provider_endpoint(
-    caller: Operator, services: Services, session: Transaction, tags: ETag, endpoint: UUID
+    caller: Operator, services: Services, session: Transaction, tags: ETag, endpoint: str
 ) -> EndpointOut:
-    """One endpoint."""
+    """One endpoint, by its id or its name."""
     del caller
-    found = await services.provider_endpoints.get(session, endpoint)
+    meant = await services.provider_endpoints.meant(session, endpoint)
+    found = await services.provider_endpoints.get(session, meant)
     return tags.show(found, found.revision)
 
 
@@ -57,22 +58,22 @@ async def update_provider_endpoint(
     services: Services,
     session: Transaction,
     tags: ETag,
-    endpoint: UUID,
+    endpoint: str,
     patch: EndpointPatch,
 ) -> EndpointOut:
     """Change an endpoint; it binds every call from the next on. Name and kind stay what they are.
 
     A key does not follow its endpoint to another host: give it again with the new `url`.
     """
-    changed = await services.provider_endpoints.update(
-        session, caller, endpoint, patch, revision=tags.expected
-    )
+    meant = await services.provider_endpoints.meant(session, endpoint)
+    changed = await services.provider_endpoints.update(session, caller, meant, patch, revision=tags.expected)
     return tags.show(changed, changed.revision)
 
 
 @router.delete("/provider-endpoints/{endpoint}", status_code=204)
 async def delete_provider_endpoint(
-    caller: Operator, services: Services, session: Transaction, tags: ETag, endpoint: UUID
+    caller: Operator, services: Services, session: Transaction, tags: ETag, endpoint: str
 ) -> None:
     """Remove an endpoint and its key. 409 `endpoint_in_use` while a model is on it."""
-    await services.provider_endpoints.delete(session, caller, endpoint, revision=tags.expected)
+    meant = await services.provider_endpoints.meant(session, endpoint)
+    await services.provider_endpoints.delete(session, caller, meant, revision=tags.expected)

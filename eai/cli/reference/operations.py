@@ -17,6 +17,8 @@ A credential is `Authorization: Bearer <key>` or `X-API-Key: <key>`. Refusals ar
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 
+_TITLES = {"openai": "OpenAI's form"}
+
 
 def operations_page() -> str:
     """docs/reference/http.md."""
@@ -33,7 +35,9 @@ def _sections(paths: Mapping[str, Any]) -> Iterator[str]:
     ]
     for tag in dict.fromkeys(entry[0] for entry in found):
         rows = [row for name, *row in found if name == tag]
-        yield f"## {tag.capitalize()}\n\n" + table(("operation", "scope", "what it does"), rows)
+        yield f"## {_TITLES.get(tag, tag.capitalize())}\n\n" + table(
+            ("operation", "scope", "what it does"), rows
+        )
 
 
 def _scope(operation: Mapping[str, Any]) -> str:

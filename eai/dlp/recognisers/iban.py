@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from eai.dlp.passage import Passage
-from eai.dlp.recognisers.numerals import Span
+from eai.dlp.recognisers.numerals import STROKE, Span, may_hold_row
 from eai.tenants.dlp_rules import DlpEntity
 
 # As the registry writes them: so many digits (n), letters (a) or either (c). The last lines are of
@@ -27,6 +27,11 @@ _FORMS = dict(
 )
 
 _START = b"aadd"
+# As it stands on paper: what is parted by strokes anyhow is a path or base64.
+_STROKED = re.compile(
+    rf"[A-Za-z]{{2}}[0-9]{{2}}(?P<sign>{STROKE})[0-9A-Za-z]{{4}}"
+    rf"(?:(?P=sign)[0-9A-Za-z]{{4}})*+(?:(?P=sign)[0-9A-Za-z]{{1,3}})?+"
+)
 _KINDS = {b"n": b"[0-9]", b"a": b"[A-Za-z]", b"c": b"[0-9A-Za-z]"}
 _VALUES = {ord(letter): str(value) for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10)}
 
@@ -38,10 +43,17 @@ class Ibans:
     reach = 128
 
     def may_hold(self, passage: Passage) -> bool:
-        return _START in passage.shape
+        return may_hold_row(passage, _START)
 
     def find(self, passage: Passage) -> Iterator[Span]:
-        """The numbers, however they are spaced, also inside longer words."""
+        """The numbers, however they are spaced, also inside longer words; or in fours across strokes."""
+        yield from self._spaced(passage)
+        if passage.wide is not None:
+            for start, end in self._spaced(passage.wide):
+                if _STROKED.fullmatch(passage.text, start, end):
+                    yield start, end
+
+    def _spaced(self, passage: Passage) -> Iterator[Span]:
         signs, shape = passage.signs, passage.shape
         start = shape.find(_START)
         while start >= 0:

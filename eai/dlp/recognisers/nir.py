@@ -4,7 +4,18 @@ import re
 from collections.abc import Iterator
 
 from eai.dlp.passage import Passage
-from eai.dlp.recognisers.numerals import ENDS, SIGN, STARTS, Span, compact, lines, rows
+from eai.dlp.recognisers.numerals import (
+    ENDS,
+    SIGN,
+    STARTS,
+    STROKE,
+    Span,
+    compact,
+    lines,
+    may_hold_row,
+    rows,
+    stroked_rows,
+)
 from eai.tenants.dlp_rules import DlpEntity
 
 _LENGTH = 15
@@ -19,6 +30,7 @@ _STANDING = re.compile(
     rf"(?:{_PLACE}(?P=sign)[0-9]{{3}}|[0-9]{{3}}(?P=sign)[0-9]{{2}})(?P=sign)[0-9]{{3}}(?P=sign)[0-9]{{2}})"
     rf"{ENDS}))"
 )
+_STROKED = re.compile(_STANDING.pattern.replace(SIGN, f"(?P<sign>{STROKE})"))
 _BORN = rb"[1-478][0-9]{2}(?:0[1-9]|1[0-2]%b)(?:0[1-9]|[1-9][0-9]|2[ABab])[0-9]{8}"
 _IN_ONE_PIECE = re.compile(_BORN % b"")
 # Months above 12 stand for a birth whose month nobody knew. In one piece, most such numbers are something
@@ -34,10 +46,18 @@ class SocialSecurityNumbers:
     reach = 128
 
     def may_hold(self, passage: Passage) -> bool:
-        return _SHAPE in passage.shape or _CORSICAN in passage.shape
+        return may_hold_row(passage, _SHAPE) or may_hold_row(passage, _CORSICAN)
 
     def find(self, passage: Passage) -> Iterator[Span]:
-        """The numbers, however they are spaced; those of Corsica in the usual groups."""
+        """The numbers, however they are spaced; those of Corsica, and across strokes, in the usual groups."""
+        yield from self._in_rows(passage)
+        for row in rows(passage.shape, _CORSICAN):
+            yield from _standing(_STANDING, passage.text, passage.place(*row))
+        for shape in (_SHAPE, _CORSICAN):
+            for place in stroked_rows(passage, shape):
+                yield from _standing(_STROKED, passage.text, place)
+
+    def _in_rows(self, passage: Passage) -> Iterator[Span]:
         for first, last in rows(passage.shape, _SHAPE):
             start, end = passage.place(first, last)
             if last - first == _LENGTH:
@@ -46,20 +66,20 @@ class SocialSecurityNumbers:
             elif end - start > last - first:
                 for low, high in _within(passage.text[start:end]):
                     yield start + low, start + high
-        for row in rows(passage.shape, _CORSICAN):
-            for match in _STANDING.finditer(passage.text, *passage.place(*row)):
-                if _is_written(match["whole"]):
-                    yield match.span("whole")
 
 
 def _within(row: str) -> Iterator[Span]:
     """The numbers that stand among other digits."""
-    for match in _STANDING.finditer(row):
-        if _is_written(match["whole"]):
-            yield match.span("whole")
+    yield from _standing(_STANDING, row, (0, len(row)))
     for start, end in lines(row, _LENGTH):
         if _is_written(row[start:end]):
             yield start, end
+
+
+def _standing(form: re.Pattern[str], text: str, place: Span) -> Iterator[Span]:
+    for match in form.finditer(text, *place):
+        if _is_written(match["whole"]):
+            yield match.span("whole")
 
 
 def _is_written(text: str) -> bool:

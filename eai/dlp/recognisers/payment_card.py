@@ -4,7 +4,18 @@ import re
 from collections.abc import Iterator
 
 from eai.dlp.passage import Passage
-from eai.dlp.recognisers.numerals import ENDS, SIGN, STARTS, Span, compact, lines, rows
+from eai.dlp.recognisers.numerals import (
+    ENDS,
+    SIGN,
+    STARTS,
+    STROKE,
+    Span,
+    compact,
+    lines,
+    may_hold_row,
+    rows,
+    stroked_rows,
+)
 from eai.tenants.dlp_rules import DlpEntity
 
 _FEWEST, _MOST = 14, 19
@@ -28,6 +39,13 @@ _STANDING = re.compile(
     rf"|[0-9]{{4}}{SIGN}(?:[0-9]{{6}}(?P=sign)[0-9]{{4,5}}|[0-9]{{4}}(?:(?P=sign)[0-9]{{4}}){{2}}){ENDS})"
     rf"(?P<more>(?P=sign)[0-9]{{3}}{ENDS})?)"
 )
+# Across strokes only as it stands on the card, or digit by digit up to the last of them: an address of the
+# web is full of numbers.
+_STROKED = re.compile(
+    rf"{STARTS}(?=(?P<whole>[0-9]{{4}}(?P<sign>{STROKE})"
+    rf"(?:[0-9]{{6}}(?P=sign)[0-9]{{4,5}}|[0-9]{{4}}(?:(?P=sign)[0-9]{{4}}){{2}}){ENDS}"
+    rf"|[0-9](?P<one>{STROKE})[0-9](?:(?P=one)[0-9]){{12,17}}{ENDS}(?!(?P=one)[0-9]{ENDS}))(?P<more>(?P=sign)[0-9]{{3}}{ENDS})?)"
+)
 _DINERS = re.compile(rf"[0-9]{{4}}{SIGN}[0-9]{{6}}(?P=sign)[0-9]{{4}}")
 
 _DECIMALS = re.compile(r"[0-9]++\.[0-9]++(?:[\x00-\x20]++-?[0-9]++\.[0-9]++)*+")
@@ -47,7 +65,7 @@ class PaymentCards:
     reach = 128
 
     def may_hold(self, passage: Passage) -> bool:
-        return _SHAPE in passage.shape
+        return may_hold_row(passage, _SHAPE)
 
     def find(self, passage: Passage) -> Iterator[Span]:
         """The numbers, however they are spaced."""
@@ -59,23 +77,28 @@ class PaymentCards:
             elif last - first > _FEWEST and len(row) > last - first:
                 for low, high in _within(row, last - first):
                     yield start + low, start + high
+        for start, end in stroked_rows(passage, _SHAPE):
+            for low, high in _standing(_STROKED, passage.text[start:end]):
+                yield start + low, start + high
 
 
 def _within(row: str, digits: int) -> Iterator[Span]:
     """The numbers that stand among other digits."""
     if digits >= _FEWEST_IN_TABLE:
         row = _TABLE.sub(lambda table: "|" * len(table[0]), row)
-    known: set[Span] = set()
-    for match in _STANDING.finditer(row):
-        start, end = match.span("whole")
-        known.add((start, end))
-        if match["more"] is not None:
-            known.add((start, match.end("more")))
-    known.update(lines(row, _FEWEST))
-    for start, end in known:
-        written = row[start:end]
-        if _is_card(compact(written), written):
+    yield from _standing(_STANDING, row)
+    for start, end in lines(row, _FEWEST):
+        if _is_card(compact(row[start:end]), row[start:end]):
             yield start, end
+
+
+def _standing(form: re.Pattern[str], row: str) -> Iterator[Span]:
+    """The numbers that stand in this form, and those that go on for three digits more."""
+    for match in form.finditer(row):
+        start, end = match.span("whole")
+        for last in (end, match.end("more")):
+            if last > 0 and _is_card(compact(row[start:last]), row[start:last]):
+                yield start, last
 
 
 def _is_card(digits: bytes, written: str) -> bool:

@@ -13,12 +13,16 @@ from eai.gateway.ports import (
     ProviderRanking,
     Target,
 )
+from eai.gateway.templates import TEMPLATES
 
 Options = Mapping[str, float | int]
 
 
 class LiteLLM:
-    """An endpoint with a URL is a proxy, which speaks OpenAI's language; one without is the library."""
+    """An endpoint is a proxy, which speaks OpenAI's language; one from a template is the library's.
+
+    Where the library may not speak to the template's provider, a proxy does.
+    """
 
     def __init__(self, proxy: Provider, library: Provider | None) -> None:
         """`library` is None where its extra is not installed."""
@@ -48,8 +52,11 @@ class LiteLLM:
         return self._way(target).stream_chat(target, messages, options)
 
     def _way(self, target: Target) -> Provider:
-        if target.endpoint.url is not None:
+        if target.endpoint.template is None:
             return self._proxy
-        if self._library is None:
+        template = TEMPLATES.get(target.endpoint.template)
+        if template is not None and template.is_behind_proxy:
+            return self._proxy
+        if template is None or self._library is None:
             raise ModelDisabled(model=target.model.name)
         return self._library

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from eai.gateway.answers import believed, believed_completion, believed_delta, size_of
-from eai.gateway.attempts import ProviderFailure, retry_after_s
 from eai.gateway.errors import EgressDenied, ModelDisabled, ProviderResponseInvalid
+from eai.gateway.failures import ProviderFailure, retry_after_s
 from eai.gateway.ports import (
     ChatMessage,
     EmbeddingRole,
@@ -63,11 +63,7 @@ class _Asked(Generic[T]):
 
 
 class InProcessLiteLLM:
-    """One per process.
-
-    An endpoint without a URL leads to the public address of the provider whose name it bears: `cohere`, or
-    `cohere-` and whatever tells two of them apart.
-    """
+    """One per process, for the endpoints that were approved as one of these providers."""
 
     def __init__(
         self, outbound: Outbound, *, library: Library | None = None, now: Callable[[], float] = time.time
@@ -177,9 +173,9 @@ class InProcessLiteLLM:
         if isinstance(error, AddressRefused | Strayed):
             return EgressDenied(provider=target.endpoint.name)
         if isinstance(error, OutboundFailed) and error.failure is not Failure.UNREADABLE:
-            return ProviderFailure(is_retryable=True, was_sent=error.was_sent)
+            return ProviderFailure(is_retryable=True, was_sent=error.was_sent, reason=error.failure)
         if error is None and exchange.status is None:
-            return ProviderFailure(is_retryable=False, was_sent=False)
+            return ProviderFailure(is_retryable=False, was_sent=False, reason="library")
         if exchange.status is not None and not httpx.codes.is_success(exchange.status):
             wish_s = retry_after_s(exchange.headers.get("retry-after"), self._now())
             return ProviderFailure.of_status(exchange.status, wish_s)
@@ -219,17 +215,12 @@ def _way(target: Target, capability: Capability) -> _Way:
         raise ModelDisabled(model=target.model.name)
     route, template = found
     # Whoever chooses a model does not choose who is given the endpoint's key.
-    own = template.url if _is_named_after(target.endpoint.name, template.name) else None
-    url = target.endpoint.url or own
+    url = target.endpoint.url if target.endpoint.template == template.name else None
     if url is None or (template.needs_key and not target.api_key):
         # Without a key, the library would take whatever the environment holds.
         raise ModelDisabled(model=target.model.name)
     name = target.model.provider_model.partition("/")[2]
     return _Way(route, url.rstrip("/") + route.paths[capability], f"{route.speaks_as}/{name}")
-
-
-def _is_named_after(endpoint: str, provider: str) -> bool:
-    return endpoint == provider or endpoint.startswith(f"{provider}-")
 
 
 def _as_text(route: Route, text: str) -> str:

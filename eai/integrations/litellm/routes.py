@@ -21,7 +21,8 @@ class Route:
     Only models whose name begins with `family` are reached. `paths` says what is asked for where, below the
     endpoint's URL; the library adds the rest. `accepts` names the type in which it declares the provider's
     parameters, and `spelling` its own names for some of them. `names_model` and `counts` say whether these
-    are the provider's answer and not the library's guess. `mistakes_files` is true where a text may be
+    are the provider's answer and not the library's guess. `extra` goes with every embedding: among it, that
+    what is too long is refused and not cut. `mistakes_files` is true where a text may be
     taken for the address of a file.
     """
 
@@ -30,7 +31,7 @@ class Route:
     paths: Mapping[Capability, str]
     accepts: str
     spelling: Mapping[str, str] = field(default_factory=dict)
-    extra: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, str | bool] = field(default_factory=dict)
     is_openai: bool = False
     names_model: bool = False
     counts: bool = True
@@ -70,11 +71,13 @@ ROUTES: Mapping[str, Route] = MappingProxyType(
             speaks_as="ollama",
             paths={_EMBED: ""},
             accepts="openai.types.embedding_create_params:EmbeddingCreateParams",
+            extra={"truncate": False},
         ),
         "cohere": Route(
             speaks_as="cohere",
             paths={_EMBED: "/v2/embed", _RERANK: "/v2/rerank"},
             accepts="litellm.types.llms.bedrock:CohereEmbeddingRequest",
+            extra={"truncate": "NONE"},
             mistakes_files=True,
         ),
         "gemini": Route(

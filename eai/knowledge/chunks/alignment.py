@@ -75,6 +75,8 @@ async def uncounted(
     terms = await _terms_of(session, tenant, counted)
     tallies: dict[GenerationId, Tally] = defaultdict(Tally)
     for chunk in counted:
+        if chunk.point not in terms:
+            continue  # of a generation that is being dropped: nobody waits for anybody there
         tallies[chunk.generation].remove(chunk.language, chunk.class_number, terms[chunk.point])
     return tallies
 
@@ -105,6 +107,8 @@ async def _move_statistics(
     terms = await _terms_of(session, tenant, touched)
     tallies: dict[GenerationId, Tally] = defaultdict(Tally)
     for chunk in touched:
+        if chunk.point not in terms:
+            continue  # its generation is being dropped
         tally = tallies[chunk.generation]
         rights, number = targets[chunk.point]
         if classes[chunk.class_number].is_counted:

@@ -1,6 +1,6 @@
 """Documents turned into what clients read."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from eai.access.classification import level_at
@@ -73,9 +73,16 @@ def _content_hash(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> str | None:
     """The digest of the text, unless a part is hidden from the caller: it would confirm guesses at that."""
+    if not base.rights.can_read_passages or not _is_named(subject, document.readers):
+        return None  # who may configure a base is shown what is in it, and reads none of it
     own = level_at(document.classification)
     for span in spans_from_rows(version.chunk_rights):
-        is_named = span.readers is None or not subject.references.isdisjoint(span.readers)
-        if not is_named or base.level_of(own, span.classification).exceeds(subject.clearance):
+        if not _is_named(subject, span.readers) or base.level_of(own, span.classification).exceeds(
+            subject.clearance
+        ):
             return None
     return None if version.content_hash is None else version.content_hash.hex()
+
+
+def _is_named(subject: Subject, readers: Collection[str] | None) -> bool:
+    return readers is None or not subject.references.isdisjoint(readers)

@@ -1,7 +1,8 @@
 """Stores documents and versions for ingestion, always inside the caller's transaction.
 
-Locks are taken in one order, document, then base (for a new rights class), then generation (for
-statistics), so that concurrent writers wait for each other and never deadlock.
+Locks are taken in one order, external id, then document, then its content, then what quotas bind it, then
+base (for a new rights class), then generation (for statistics), so that concurrent writers wait for each
+other and never deadlock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -146,11 +147,13 @@ async def hold_external_document(
 ) -> KnowledgeDocument | None:
     """The live document that a source knows under `external_id`, whoever may read it; held from here on.
 
+    Where there is none yet, others who bring it wait, and find that it is there.
     Whoever may write for a source replaces its documents, also those that name other readers: a
     connector that mirrors rights is not itself a reader. Raises ExternalIdExists for one above the
     caller's clearance, of which the answer would tell too much.
     """
     rows = DocumentRows(session, base.tenant, base.id)
+    await rows.lock_external(connector, external_id)
     found = await rows.find_external(connector, external_id)
     row = None if found is None else await rows.lock(DocumentId(found.id))
     if row is not None and base.level_of(level_at(row.classification)).exceeds(subject.clearance):

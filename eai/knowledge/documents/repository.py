@@ -68,10 +68,11 @@ class DocumentRows:
 
     async def lock_content(self, connector: str, source_hash: bytes) -> None:
         """Make others who bring the same text into this base and source wait for this transaction."""
-        lock = f"{self._tenant}:{self._base}:{connector}:{source_hash.hex()}"
-        await self._session.execute(
-            text("SELECT pg_advisory_xact_lock(hashtextextended(:lock, 0))"), {"lock": lock}
-        )
+        await self._take_turns(f"{self._tenant}:{self._base}:{connector}:{source_hash.hex()}")
+
+    async def lock_external(self, connector: str, external_id: str) -> None:
+        """Make others who bring what a source calls so into this base wait for this transaction."""
+        await self._take_turns(f"external:{self._tenant}:{self._base}:{connector}:{external_id}")
 
     async def insert(self, values: Mapping[str, Any]) -> bool:
         """Add a document; false when its id, or its external id, is taken."""
@@ -110,6 +111,11 @@ class DocumentRows:
 
     def _of_base(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
         return KnowledgeDocument.tenant_id == self._tenant, KnowledgeDocument.base_id == self._base
+
+    async def _take_turns(self, lock: str) -> None:
+        await self._session.execute(
+            text("SELECT pg_advisory_xact_lock(hashtextextended(:lock, 0))"), {"lock": lock}
+        )
 
     async def _locked(self, statement: Select[KnowledgeDocument]) -> KnowledgeDocument | None:
         held = statement.with_for_update().execution_options(populate_existing=True)

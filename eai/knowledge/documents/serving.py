@@ -1,7 +1,7 @@
 """Lets a prepared version answer: the one transaction after which queries find it."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -61,6 +61,15 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one document adds to a generation."""
+
+    document: KnowledgeDocument
+    version: VersionId
+    chunks: Sequence[PreparedChunk]
+
+
+@dataclass(frozen=True, slots=True)
 class Beside(Placement):
     """The same for the generation that a reindex is building."""
 
@@ -100,7 +109,13 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     if version.intended:
         await session.refresh(document)
     placements = [Placement(base.generation, chunks), *([beside] if beside else [])]
-    added = [await add_chunks(session, base, document, stored.version, each) for each in placements]
+    added = [
+        sole
+        for each in placements
+        for sole in await add_chunks(
+            session, base, each.generation, [Part(document, stored.version, each.chunks)]
+        )
+    ]
     await versions.update(
         stored.version,
         {
@@ -115,7 +130,7 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     await apply_tallies(session, base.tenant, _with_new(lost, placements, added))
     await reweigh_if_drifted(session, jobs, base.id, base.generation, stored.document)
     if beside is not None:
-        await reweigh_if_stale(session, jobs, base.id, beside.generation, stored.document)
+        await reweigh_if_stale(session, jobs, base.id, beside.generation, [stored.document])
     if before is not None:
         await queue(session, jobs, RETIRE_VERSION, base, stored.document, version=before)
     if any(each.is_moved for each in added):
@@ -146,21 +161,32 @@ class Added:
 
 
 async def add_chunks(
-    session: AsyncSession,
-    base: BaseHandle,
-    document: KnowledgeDocument,
-    version: VersionId,
-    placement: Placement,
-) -> Added:
-    """Store chunks with the classes that their rights have now. The caller holds the document."""
-    classes = await _classes(session, base, document, placement.chunks)
-    rows = _chunk_rows(base, document, version, placement, classes)
+    session: AsyncSession, base: BaseHandle, generation: StoredGeneration, parts: Sequence[Part]
+) -> list[Added]:
+    """Store chunks with the classes that their rights have now. The caller holds the documents.
+
+    However many documents they are of: one statement finds the classes, and one adds the chunks.
+    """
+    rights = [[_class_of(part, chunk) for chunk in part.chunks] for part in parts]
+    wanted = {each for of_part in rights for each in of_part}
+    numbers = await class_numbers(session, base.tenant, base.id, wanted)
+    rows = [
+        _chunk_row(base, generation, part, chunk, numbers[own])
+        for part, owns in zip(parts, rights, strict=True)
+        for chunk, own in zip(part.chunks, owns, strict=True)
+    ]
     await ChunkRows(session, base.tenant).insert(rows)
+    return [_added(part.chunks, owns, numbers) for part, owns in zip(parts, rights, strict=True)]
+
+
+def _added(
+    chunks: Sequence[PreparedChunk], owns: Sequence[ClassRights], numbers: Mapping[ClassRights, int]
+) -> Added:
     tally, is_moved = Tally(), False
-    for chunk, (rights, number) in zip(placement.chunks, classes, strict=True):
-        is_moved |= chunk.class_number != number
-        if rights.is_counted:
-            tally.add(chunk.language, number, chunk.terms)
+    for chunk, own in zip(chunks, owns, strict=True):
+        is_moved |= chunk.class_number != numbers[own]
+        if own.is_counted:
+            tally.add(chunk.language, numbers[own], chunk.terms)
     return Added(tally, is_moved)
 
 
@@ -188,12 +214,8 @@ async def _check_current(
     return version
 
 
-async def _classes(
-    session: AsyncSession, base: BaseHandle, document: KnowledgeDocument, chunks: Sequence[PreparedChunk]
-) -> list[tuple[ClassRights, int]]:
-    wanted = [class_of(document, OwnRights(chunk.readers, chunk.classification)) for chunk in chunks]
-    numbers = await class_numbers(session, base.tenant, base.id, set(wanted))
-    return [(rights, numbers[rights]) for rights in wanted]
+def _class_of(part: Part, chunk: PreparedChunk) -> ClassRights:
+    return class_of(part.document, OwnRights(chunk.readers, chunk.classification))
 
 
 def _with_new(lost: Tallies, placements: Sequence[Placement], added: Sequence[Added]) -> Tallies:
@@ -203,33 +225,25 @@ def _with_new(lost: Tallies, placements: Sequence[Placement], added: Sequence[Ad
     return tallies
 
 
-def _chunk_rows(
-    base: BaseHandle,
-    document: KnowledgeDocument,
-    version: VersionId,
-    placement: Placement,
-    classes: Sequence[tuple[ClassRights, int]],
-) -> list[dict[str, Any]]:
-    generation, dimensions = placement.generation.id, placement.generation.space.dimensions
-    return [
-        {
-            "id": point_id(chunk.chunk, generation),
-            "chunk_id": chunk.chunk,
-            "base_id": base.id,
-            "generation": generation,
-            "document_id": document.id,
-            "version_id": version,
-            "ordinal": chunk.ordinal,
-            "start_offset": chunk.start,
-            "end_offset": chunk.end,
-            "content": chunk.content,
-            "readers": None if chunk.readers is None else sorted(chunk.readers),
-            "classification": rank_of(chunk.classification),
-            "class_number": number,
-            "language": chunk.language,
-            "token_count": chunk.token_count,
-            "dimensions": dimensions,
-            "embedding": np.asarray(chunk.embedding, dtype="<f4").tobytes(),
-        }
-        for chunk, (_, number) in zip(placement.chunks, classes, strict=True)
-    ]
+def _chunk_row(
+    base: BaseHandle, generation: StoredGeneration, part: Part, chunk: PreparedChunk, number: int
+) -> dict[str, Any]:
+    return {
+        "id": point_id(chunk.chunk, generation.id),
+        "chunk_id": chunk.chunk,
+        "base_id": base.id,
+        "generation": generation.id,
+        "document_id": part.document.id,
+        "version_id": part.version,
+        "ordinal": chunk.ordinal,
+        "start_offset": chunk.start,
+        "end_offset": chunk.end,
+        "content": chunk.content,
+        "readers": None if chunk.readers is None else sorted(chunk.readers),
+        "classification": rank_of(chunk.classification),
+        "class_number": number,
+        "language": chunk.language,
+        "token_count": chunk.token_count,
+        "dimensions": generation.space.dimensions,
+        "embedding": np.asarray(chunk.embedding, dtype="<f4").tobytes(),
+    }

@@ -1,5 +1,6 @@
 """Notices when the average length that stored weights were made with is no longer the real one."""
 
+from collections.abc import Collection
 from uuid import uuid4
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -39,14 +40,19 @@ async def reweigh_if_drifted(
 
 
 async def reweigh_if_stale(
-    session: AsyncSession, jobs: Jobs, base: BaseId, used: BuildingGeneration, document: DocumentId
+    session: AsyncSession,
+    jobs: Jobs,
+    base: BaseId,
+    used: BuildingGeneration,
+    documents: Collection[DocumentId],
 ) -> None:
-    """Have a document weighed again whose points were written with an average that was replaced meanwhile.
+    """Have documents weighed again whose points were written with an average that was replaced meanwhile.
 
     A generation that is being built has no true average yet; whoever builds it looks at that in the end.
     """
     averages = await StatisticRows(session, used.tenant, used.id).averages()
-    await _reweigh_if_other(session, jobs, base, used, document, average=averages.fixed)
+    for document in documents:
+        await _reweigh_if_other(session, jobs, base, used, document, average=averages.fixed)
 
 
 async def _reweigh_if_other(

@@ -28,15 +28,15 @@ class StatisticRows:
         self._mine = (Generation.tenant_id == tenant, Generation.id == generation)
 
     async def apply(self, tally: Tally) -> None:
-        """Add the tally's sums. Rows that come to nothing go.
+        """Add the tally's sums. Rows that come to nothing go; a generation that was dropped has none.
 
-        Holds the generation's row until the transaction ends: two writers that met term by term in
-        different orders would deadlock.
+        Holds the generation's row until the transaction ends, also where nothing counts: two writers that
+        met term by term in different orders would deadlock, and whoever fixes another average has to see
+        the chunks of all who wrote with the former one.
         """
-        if not tally.chunks:
-            return
         held = select(Generation.id).where(*self._mine).with_for_update(key_share=True)
-        await self._session.execute(held)
+        if await self._session.scalar(held) is None or not tally.chunks:
+            return
         # One JSON value each: the driver takes 30 times as long to write a thousand terms as an array.
         sums = {"terms": _by_class(tally), "languages": _languages(tally)}
         await self._session.execute(text(_ADD), self._keys | sums)

@@ -25,7 +25,6 @@ IGNORED = frozenset({
     # documented for parts that are not built yet; they move into the tree with what reads them
     "EAI_LITELLM_URL",
     "EAI_MEMORY_EMBEDDING_MODEL",
-    "EAI_RAG_RERANK_MODEL",
     "EAI_REDIS_URL",
     "EAI_REDIS_URL_FILE",
 })  # fmt: skip

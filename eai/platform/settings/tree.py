@@ -145,6 +145,13 @@ class ModelSettings(Group):
     embeddings_batch_size: Annotated[int, Env("EAI_EMBEDDINGS_BATCH_SIZE")] = Field(
         default=64, ge=1, le=2048, description="Most texts in one embedding call."
     )
+    calls_per_tenant: Annotated[int, Env("EAI_MODEL_CALLS_PER_TENANT")] = Field(
+        default=100,
+        ge=1,
+        le=512,
+        description="Most calls of providers that a tenant may have open in one process, streams among them. "
+        "Further ones are refused with 429; those that take documents in wait.",
+    )
 
 
 class PolicySettings(Group):
@@ -195,6 +202,7 @@ class WorkerSettings(Group):
     integrity_interval_s: Annotated[float, Env("EAI_WORKER_INTEGRITY_INTERVAL_SECONDS")] = Field(
         default=21_600,
         ge=0,
+        le=31_536_000,
         description="How long after the last examination of a tenant (see `eai fsck`) the workers make "
         "another. 0: never.",
     )
@@ -213,6 +221,7 @@ class ReindexSettings(Group):
     grace_s: Annotated[float, Env("EAI_REINDEX_GRACE_SECONDS")] = Field(
         default=86_400.0,
         ge=0,
+        le=31_536_000,
         description="Seconds for which a reindex can be rolled back; then the former generation is dropped.",
     )
 

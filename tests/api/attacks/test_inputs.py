@@ -20,7 +20,7 @@ WITH_BODY = [op for op in operations().values() if op.takes_a_body]
 pytestmark = pytest.mark.usefixtures("theirs_untouched")
 
 TAKE_LARGE_BODIES = {
-    "create_document", "create_embeddings", "rerank_documents", "create_chat_completion",
+    "create_document", "replace_document", "create_embeddings", "rerank_documents", "create_chat_completion",
     "create_openai_embeddings", "create_openai_chat_completion",
 }  # fmt: skip
 every_body = pytest.mark.parametrize("operation", WITH_BODY, ids=[op.name for op in WITH_BODY])

@@ -24,7 +24,8 @@ from structlog.testing import capture_logs
 
 from eai.platform.telemetry import record_spans
 from tests.conftest import DatabaseUrls
-from tests.integration.faults.mortals import Mortals
+from tests.integration.kills.dying import Order
+from tests.integration.kills.mortals import Mortals
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
 from tests.stack import Caller, Company, Json, Stack
@@ -361,7 +362,7 @@ async def mortals(stack: Stack) -> AsyncIterator[Mortals]:
 async def test_no_line_of_a_process_tells_a_providers_key(scene: Scene, mortals: Mortals, part: str) -> None:
     lines = mortals.heard("http.request")
     async with (
-        mortals.born("api") as api,
+        mortals.born(Order("api")) as api,
         Caller(api.url, scene.operator.key) as operator,
         Caller(api.url, scene.admin.key) as admin,
     ):

@@ -112,6 +112,21 @@ async def test_a_digest_of_the_whole_text_confirms_no_guess_at_its_hidden_part(c
     assert [version["content_hash"] for version in versions["data"]] == [None]
 
 
+async def test_no_digest_confirms_a_guess_of_who_configures_and_reads_nothing(company: Company) -> None:
+    configures = await company.person("tenant_admin", clearance="secret")
+    base = await company.base()
+    path = f"/v1/knowledge-bases/{base}/documents/{await company.document(base, TEXT)}"
+    me = (await company.admin.got("/v1/me"))["principal"]["id"]
+    mine = await company.document(base, SECRET, readers=[f"user:{me}"])
+    for version in ("", "/versions"):
+        shown = await configures.api.got(f"{path}{version}")
+        assert [each["content_hash"] for each in shown.get("data", [shown])] == [None]
+    # Also by who reads the base, but not this document.
+    await allow(company, base, configures, "read")
+    assert (await configures.api.got(path))["content_hash"] is not None
+    assert (await configures.api.got(f"/v1/knowledge-bases/{base}/documents/{mine}"))["content_hash"] is None
+
+
 async def test_who_may_write_opens_no_passage_that_it_may_not_read(company: Company) -> None:
     writer = await company.person("kb_manager")
     base, document = await part_hidden(company, writer, "write")

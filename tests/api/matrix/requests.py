@@ -106,6 +106,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
             "tenants": [ids.tenant],
         }
     ),
+    "list_provider_templates": lambda _: Valid(),
     "list_provider_endpoints": lambda _: Valid(),
     "get_provider_endpoint": lambda _: Valid(),
     "update_provider_endpoint": lambda ids: Valid({"retention": "unknown", "tenants": [ids.tenant]}),

@@ -17,8 +17,9 @@ from psycopg.rows import dict_row
 from eai.bootstrap import maintain
 from eai.gateway.ledger import LEASE_S
 from tests.conftest import DatabaseUrls
-from tests.integration.faults.mortals import Mortal, Mortals
 from tests.integration.faults.outages import chain_locked, eventually
+from tests.integration.kills.dying import Order
+from tests.integration.kills.mortals import Mortal, Mortals
 from tests.invariants import Judge
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
@@ -86,7 +87,7 @@ async def scene(stack: Stack, company: Company, stack_urls: DatabaseUrls) -> Asy
 @pytest.fixture(scope="module")
 async def mortals(stack: Stack) -> AsyncIterator[Mortals]:
     """Who makes more API processes on the same database."""
-    async with Mortals.over(stack.platform.settings) as made:
+    async with Mortals.over(stack.platform.settings, is_patient=True) as made:
         yield made
 
 
@@ -109,7 +110,7 @@ async def processes(mortals: Mortals, company: Company, count: int) -> AsyncIter
     async with AsyncExitStack() as opened:
         started = []
         for _ in range(count):
-            mortal = await opened.enter_async_context(mortals.born("api"))
+            mortal = await opened.enter_async_context(mortals.born(Order("api")))
             caller = await opened.enter_async_context(Caller(mortal.url, company.admin.key))
             started.append(Process(mortal, caller))
         yield started

@@ -7,17 +7,20 @@ from uuid import UUID
 
 import httpx2
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from eai.access.rights_class import generation_key
-from eai.kernel.ids import GenerationId, TenantId
+from eai.kernel.ids import DocumentId, GenerationId, JobId, TenantId
 from eai.knowledge.models import Chunk, Generation
 from eai.knowledge.ports import Selector, SpaceId
+from eai.platform.jobs import Fenced
 from tests.integration.faults.outages import (
+    Held,
     Turnstile,
     documents,
     eventually,
     ingest,
+    let_leases_run_out,
     query,
     somebody_waits,
     under_load,
@@ -136,6 +139,18 @@ async def test_a_document_prepared_for_a_generation_left_behind_is_prepared_anew
     assert await hits(company, base) == {kept, made["id"]}
 
 
+@asynccontextmanager
+async def looking(company: Company, turnstile: Turnstile, base: str) -> AsyncIterator[tuple[Json, Held]]:
+    """A reindex that has looked for documents that are missing and is about to count the points."""
+    async with turnstile.holding("count") as written:
+        job = await reindex(company, base)
+        await written.reached.wait()
+        async with turnstile.holding("count") as look:
+            written.go_on.set()
+            await look.reached.wait()
+            yield job, look
+
+
 async def test_a_document_that_is_served_during_the_flip_waits_for_it(
     company: Company, turnstile: Turnstile, judge: Judge
 ) -> None:
@@ -144,18 +159,50 @@ async def test_a_document_that_is_served_during_the_flip_waits_for_it(
     async with turnstile.holding("ensure_space") as unaware:
         submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
         await unaware.reached.wait()
-        async with turnstile.holding("count") as written:
-            job = await reindex(company, base)
-            await written.reached.wait()
+        async with looking(company, turnstile, base) as (job, look):
+            between = (await ingest(company.admin, base, "Between")).json()
             async with turnstile.holding("count") as flipping:
-                written.go_on.set()
+                look.go_on.set()
                 await flipping.reached.wait()
                 unaware.go_on.set()
                 await eventually(lambda: somebody_waits(judge.admin_url))
     made = (await submitting).json()
     assert (await ended(company, base, job))["status"] == "completed"
     await judge.judge(company.id)
+    assert await hits(company, base) == {kept, between["id"], made["id"]}
+
+
+async def test_a_document_that_comes_between_the_look_and_the_flip_is_brought_first(
+    company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with turnstile.holding("ensure_space") as unaware:
+        submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
+        await unaware.reached.wait()
+        async with looking(company, turnstile, base) as (job, _):
+            unaware.go_on.set()
+            made = (await submitting).json()
+            assert made["status"] == "ready"
+    assert (await ended(company, base, job))["status"] == "completed"
+    await judge.judge(company.id)
     assert await hits(company, base) == {kept, made["id"]}
+
+
+async def test_a_document_that_loses_its_points_between_the_look_and_the_flip_is_noticed(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base, kept = await settled(company, judge)
+    async with looking(company, turnstile, base) as (job, _):
+        late = (await ingest(company.admin, base, "Late")).json()
+        lost = GenerationId(UUID(job["to"]["generation"]))
+        space = SpaceId(job["to"]["collection"], job["to"]["dimensions"])
+        key = generation_key(TenantId(UUID(company.id)), lost)
+        await fragile.platform.vectors.delete(space, Selector(key, DocumentId(UUID(late["id"]))))
+    failed = await ended(company, base, job)
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "reindex_incomplete")
+    await judge.judge(company.id)
+    assert await hits(company, base) == {kept, late["id"]}
 
 
 async def test_a_document_that_comes_before_the_flip_is_brought_first(
@@ -238,6 +285,28 @@ async def test_a_document_that_is_on_its_way_when_a_reindex_is_cancelled_is_serv
     assert await hits(company, base) == {kept, made.json()["id"]}
 
 
+async def test_what_another_attempt_has_flipped_to_is_not_cleared_away(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base, kept = await settled(company, judge)
+    jobs, tenant = fragile.platform.jobs, TenantId(UUID(company.id))
+    async with turnstile.holding("ensure_space") as first, turnstile.holding("ensure_space") as second:
+        job = await reindex(company, base)
+        await first.reached.wait()
+        async with fragile.platform.database.transaction(tenant) as session:
+            await session.execute(text("UPDATE eai.jobs SET lease_until = now() WHERE state = 'running'"))
+            run = await jobs.claim(session, tenant, JobId(UUID(job["job_id"])))
+        assert run is not None
+        frozen = asyncio.create_task(fragile.platform.reindexing.run(run))
+        await second.reached.wait()
+        await let_leases_run_out(judge.admin_url, company.id)
+        assert (await ended(company, base, job))["status"] == "completed"
+    with pytest.raises(Fenced):
+        await frozen
+    assert await hits(company, base) == {kept}
+    await judge.judge(company.id)
+
+
 @pytest.mark.parametrize("stage", ["ensure_space", "upsert", "count"])
 async def test_a_base_deleted_while_it_is_reindexed_leaves_nothing(
     company: Company, turnstile: Turnstile, judge: Judge, stage: str
@@ -284,6 +353,8 @@ async def test_a_generation_dropped_under_a_question_is_not_missed(
         assert await dropping.drop_retired(TenantId(UUID(company.id))) == 1
         await judge.judge(company.id)
     assert {hit["document_id"] for hit in (await asking).json()["results"]} == {kept}
+    told = [event["action"] for event in (await company.admin.got("/v1/audit/events", limit=200))["data"]]
+    assert told.count("knowledge_base.generation.dropped") == 1
 
 
 async def test_reindexes_under_load_cost_no_refusal_and_lose_nothing(company: Company, judge: Judge) -> None:

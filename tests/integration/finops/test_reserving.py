@@ -92,6 +92,17 @@ async def test_a_limit_per_minute_says_when_to_come_back(purse: Purse) -> None:
     assert await purse.taken() == {quota: (1, 1)}
 
 
+async def test_what_no_minute_could_hold_is_not_told_to_come_back(purse: Purse) -> None:
+    quota = await purse.quota(100, "tokens", "minute")
+    with pytest.raises(QuotaExceeded) as refused:
+        await purse.reserve(101)
+    assert refused.value.details == {
+        "owner": "tenant", "metric": "tokens", "window": "minute", "limit": 100, "used": 0, "requested": 101,
+    }  # fmt: skip
+    await purse.reserve(100)
+    assert await purse.taken() == {quota: (0, 100)}
+
+
 async def test_whoever_pays_is_bound_and_nobody_else(purse: Purse) -> None:
     mine, others = await purse.group(), await purse.group()
     tenant = await purse.quota(1_000)

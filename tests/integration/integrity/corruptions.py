@@ -266,11 +266,9 @@ ROWS = [
         "kb_generations",
     ),
     left(
-        "two generations that serve",
-        "base_generation_wrong",
-        "INSERT INTO eai.kb_generations (tenant_id, id, base_id, state, embedding_model, dimensions, "
-        "collection, average_length) SELECT tenant_id, %(new)s, base_id, 'serving', embedding_model, "
-        "dimensions, collection, average_length FROM eai.kb_generations WHERE id = %(generation)s",
+        "a generation that is searched and being built",
+        "base_generation_wrong generation_abandoned",
+        "UPDATE eai.kb_generations SET state = 'building' WHERE id = %(generation)s",
         "kb_generations",
     ),
     left(

@@ -1,8 +1,14 @@
 """What a job is about to put right is no finding, and becomes one where the job is lost."""
 
+from uuid import UUID, uuid4
+
+import numpy as np
 import pytest
 
+from eai.access.rights_class import generation_key, rights_key
 from eai.integrity.projection import Projection
+from eai.kernel.ids import PLATFORM_TENANT, DocumentId, GenerationId, PointId, VersionId
+from eai.knowledge.ports import Point, Selector, SpaceId, SparseVector
 from tests.integration.integrity.seeded import Seeded
 
 _LOSE_JOBS = "DELETE FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'queued'"
@@ -47,6 +53,50 @@ async def test_a_base_that_a_worker_will_delete_is_let_be_until_nobody_will(seed
     assert (await seeded.company.admin.got(f"/v1/deletion-receipts/{base}"))["status"] == "deleted"
 
 
+async def test_a_document_on_its_way_to_a_generation_that_was_dropped_leaves_no_stranger(
+    seeded: Seeded,
+) -> None:
+    dropped = GenerationId(uuid4())
+    await seeded.rows(
+        "INSERT INTO eai.jobs (tenant_id, id, name, state, parameters, progress, attempt, lease_until) "
+        "VALUES (%(tenant)s, %(new)s, 'ingestion.run', 'running', '{}', "
+        "jsonb_build_object('beside', jsonb_build_object('generation', CAST(%(dropped)s AS text))), 1, "
+        "now() + interval '1 hour')",
+        new=uuid4(),
+        dropped=dropped,
+    )
+    written = _point(seeded, dropped)
+    await seeded.vectors.upsert(seeded.space, [written])
+    assert await seeded.kinds(tenant=PLATFORM_TENANT) == set()
+    await seeded.rows("DELETE FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'running'")
+    assert await seeded.kinds(tenant=PLATFORM_TENANT) == {"generation_unknown"}
+    assert await seeded.repair(tenant=PLATFORM_TENANT) == {"generation_unknown": 1}
+    assert await seeded.kinds(tenant=PLATFORM_TENANT) == set()
+
+
+async def test_a_generation_that_is_built_keeps_the_points_of_its_rows(seeded: Seeded) -> None:
+    """As after a restore: the index is made of rows, and the reindex goes on where the rows are."""
+    base = await seeded.company.base()
+    await seeded.company.document(base, "A page of a base that goes back.")
+    jobs = f"/v1/knowledge-bases/{base}/reindex-jobs"
+    there = await seeded.company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+    await seeded.work()
+    back = await seeded.company.admin.made(f"{jobs}/{there['job_id']}/rollback", {}, status=202)
+    built = GenerationId(UUID(back["to"]["generation"]))
+    space = SpaceId(back["to"]["collection"], back["to"]["dimensions"])
+    await seeded.vectors.delete(space, Selector(generation_key(seeded.tenant, built)))
+    await seeded.vectors.upsert(space, [_point(seeded, built)])
+    assert await seeded.kinds() == {"point_missing"}
+    assert await seeded.repair() == {"point_missing": 1}
+    assert await seeded.kinds(is_deep=True) == set()
+    await seeded.work()
+    assert (await seeded.company.admin.got(f"{jobs}/{back['job_id']}"))["status"] == "completed"
+    # Now that it is searched, what has no row is too much.
+    assert await seeded.kinds() == {"point_orphaned"}
+    assert await seeded.repair() == {"point_orphaned": 1}
+    assert await seeded.kinds() == set()
+
+
 async def test_what_only_looked_wrong_is_looked_at_again(
     seeded: Seeded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,3 +105,16 @@ async def test_what_only_looked_wrong_is_looked_at_again(
 
     monkeypatch.setattr(Projection, "_suspects", everything)
     assert await seeded.kinds() == set()
+
+
+def _point(seeded: Seeded, generation: GenerationId) -> Point:
+    """A point of no chunk there is."""
+    return Point(
+        id=PointId(uuid4()),
+        dense=np.eye(1, seeded.space.dimensions, dtype=np.float32)[0],
+        sparse=SparseVector(np.array([7], np.uint32), np.array([1.0], np.float32)),
+        rights_key=rights_key(seeded.tenant, generation, 0),
+        generation_key=generation_key(seeded.tenant, generation),
+        document=DocumentId(uuid4()),
+        version=VersionId(uuid4()),
+    )

@@ -8,6 +8,7 @@ import pytest
 from eai.access.classification import Classification
 from eai.gateway.ports import EmbeddingRole, Target
 from eai.gateway.registry import Capability, Endpoint, EndpointKind, Model, Retention
+from eai.gateway.templates import template_of
 from eai.integrations.litellm import InProcessLiteLLM
 from eai.platform.outbound import Outbound
 from tests.fakes.recorder import Answer, Recorder, recording
@@ -51,6 +52,7 @@ def aim(recorder: Recorder) -> Aim:
         path: str = "",
         key: str | None = KEY,
     ) -> Target:
+        own = template_of(provider_model)
         endpoint = Endpoint(
             uuid4(),
             "testing",
@@ -59,6 +61,7 @@ def aim(recorder: Recorder) -> Aim:
             "eu",
             Retention(0),
             Classification.SECRET,
+            template=None if own is None else own.name,
         )
         model = Model(
             name="tested",

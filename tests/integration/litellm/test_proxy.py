@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.litellm_proxy import MASTER_KEY, MISSING, Proxy, running_proxy
 from eai.access.classification import Classification
-from eai.gateway.attempts import ProviderFailure
+from eai.gateway.failures import ProviderFailure
 from eai.gateway.ports import ChatMessage, EmbeddingRole, Target
 from eai.gateway.registry import Capability, Endpoint, EndpointKind, Model, Retention
 from eai.integrations import litellm

@@ -8,8 +8,9 @@ import pytest
 
 from eai.gateway.errors import ModelDisabled
 from eai.gateway.ports import EmbeddingRole, ProviderEmbeddings
-from eai.gateway.templates import TEMPLATES
+from eai.gateway.templates import ROLE_PARAMETERS, TEMPLATES, ProviderTemplate
 from eai.integrations.litellm import InProcessLiteLLM
+from eai.integrations.litellm.routes import ROUTES
 from tests.fakes.recorder import Answer, Recorder
 from tests.integration.litellm import answers
 from tests.integration.litellm.conftest import KEY, VECTORS, Aim
@@ -57,12 +58,12 @@ CASES = [
     ),
     Case(
         "ollama", "", "/api/embed", {},
-        '{"model":"nomic-embed-text","input":["first","second"]}',
+        '{"model":"nomic-embed-text","input":["first","second"],"truncate":false}',
         answers.OLLAMA, None, 5,
     ),
     Case(
         "cohere", "", "/v2/embed", BEARER,
-        '{"model":"embed-english-v3.0","texts":["first","second"],"input_type":"search_document"}',
+        '{"model":"embed-english-v3.0","texts":["first","second"],"input_type":"search_document","truncate":"NONE"}',
         answers.COHERE, None, 7,
     ),
     Case(
@@ -191,3 +192,11 @@ async def test_a_model_does_not_lead_to_another_path_of_its_provider(
     with pytest.raises(ModelDisabled):
         await litellm.embed(aim(f"gemini/{name}"), ["first", "second"], DOCUMENT, None)
     assert recorder.requests == []
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda template: template.name)
+def test_a_template_proposes_what_the_provider_lists(template: ProviderTemplate) -> None:
+    route = ROUTES.get(template.route)
+    assert template.is_behind_proxy is (route is None)
+    if route is not None:
+        assert set(ROLE_PARAMETERS) & route.accepted() == {template.told_by} - {None}

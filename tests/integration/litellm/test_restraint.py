@@ -3,15 +3,14 @@
 import json
 import logging
 import os
-from uuid import uuid4
+from dataclasses import replace
 
 import pytest
 
-from eai.access.classification import Classification
-from eai.gateway.attempts import ProviderFailure
 from eai.gateway.errors import EgressDenied, ModelDisabled, ProviderResponseInvalid
-from eai.gateway.ports import ChatMessage, EmbeddingRole, ProviderCompletion, ProviderRanking, Target
-from eai.gateway.registry import Capability, Endpoint, EndpointKind, Retention
+from eai.gateway.failures import ProviderFailure
+from eai.gateway.ports import ChatMessage, EmbeddingRole, ProviderCompletion, ProviderRanking
+from eai.gateway.registry import Capability
 from eai.gateway.templates import TEMPLATES
 from eai.integrations.litellm import InProcessLiteLLM, LiteLLM, connect
 from eai.integrations.openai_compatible import OpenAiCompatible
@@ -86,47 +85,30 @@ async def test_a_provider_that_was_not_looked_at_is_not_called(
     assert recorder.connections == 0
 
 
-@pytest.mark.parametrize("name", ["mine", "cohere2", "openai-eu"])
-async def test_the_key_of_an_endpoint_goes_to_the_provider_it_is_named_after_only(
-    name: str, aim: Aim, outbound: Outbound
+@pytest.mark.parametrize("template", [None, "openai", "gemini"])
+async def test_the_key_of_an_endpoint_goes_to_the_provider_it_was_approved_as_only(
+    template: str | None, aim: Aim, recorder: Recorder, litellm: InProcessLiteLLM
 ) -> None:
-    model = aim("cohere/embed-english-v3.0").model
-    nowhere = Endpoint(uuid4(), name, EndpointKind.LITELLM, None, "eu", Retention(0), Classification.SECRET)
+    target = aim("cohere/embed-english-v3.0")
+    elsewhere = replace(target.endpoint, template=template)
     with pytest.raises(ModelDisabled):
-        await InProcessLiteLLM(outbound).embed(Target(model, nowhere, KEY, 5.0), ["a"], DOCUMENT, None)
+        await litellm.embed(replace(target, endpoint=elsewhere), ["a"], DOCUMENT, None)
+    assert recorder.connections == 0
 
 
-async def test_an_endpoint_without_a_url_leads_to_its_providers_public_address(aim: Aim) -> None:
-    asked = []
-
-    async def resolve(host: str, port: int) -> list[str]:
-        asked.append((host, port))
-        return ["127.0.0.1"]
-
-    model = aim("cohere/embed-english-v3.0").model
-    public = Endpoint(
-        uuid4(), "cohere-eu", EndpointKind.LITELLM, None, "eu", Retention(0), Classification.SECRET
-    )
-    outbound = Outbound([], resolve=resolve)
-    with pytest.raises(EgressDenied):
-        await InProcessLiteLLM(outbound).embed(Target(model, public, KEY, 5.0), ["a"], DOCUMENT, None)
-    await outbound.close()
-    assert asked == [("api.cohere.com", 443)]
-
-
-async def test_an_endpoint_with_a_url_is_a_proxy_and_one_without_the_library(
+async def test_an_endpoint_is_a_proxy_and_one_from_a_template_the_librarys(
     aim: Aim, recorder: Recorder, outbound: Outbound
 ) -> None:
     recorder.answer = lambda _: Answer(answers.openai_form("bge-m3"))
     target = aim("bge-m3", path="/v1")
     found = await connect(outbound, OpenAiCompatible(outbound)).embed(target, ["a", "b"], DOCUMENT, None)
     assert (recorder.requests[0].json["model"], found.model) == ("bge-m3", "bge-m3")
-    without = Endpoint(
-        uuid4(), "cohere", EndpointKind.LITELLM, None, "eu", Retention(0), Classification.SECRET
-    )
     not_installed = LiteLLM(OpenAiCompatible(outbound), None)
-    with pytest.raises(ModelDisabled):
-        await not_installed.embed(Target(target.model, without, KEY, 5.0), ["a"], DOCUMENT, None)
+    for template in ("cohere", "a-provider-of-another-version"):
+        known = replace(target, endpoint=replace(target.endpoint, template=template))
+        with pytest.raises(ModelDisabled):
+            await not_installed.embed(known, ["a"], DOCUMENT, None)
+    assert len(recorder.requests) == 1
 
 
 async def test_where_no_address_may_be_reached_nothing_leaves(aim: Aim, recorder: Recorder) -> None:
@@ -173,11 +155,9 @@ async def test_a_connection_that_fails_is_not_tried_again_behind_our_back(
     aim: Aim, outbound: Outbound
 ) -> None:
     target = aim("cohere/m")
-    gone = Endpoint(
-        uuid4(), "gone", EndpointKind.LITELLM, "http://127.0.0.1:9", "eu", Retention(0), Classification.SECRET
-    )
+    gone = replace(target, endpoint=replace(target.endpoint, url="http://127.0.0.1:9"))
     with pytest.raises(ProviderFailure) as caught:
-        await InProcessLiteLLM(outbound).embed(Target(target.model, gone, KEY, 5.0), ["a"], DOCUMENT, None)
+        await InProcessLiteLLM(outbound).embed(gone, ["a"], DOCUMENT, None)
     assert (caught.value.is_retryable, caught.value.was_sent, caught.value.status) == (True, False, None)
 
 
@@ -291,11 +271,9 @@ async def test_a_streamed_answer_arrives_in_its_pieces(
 async def test_whoever_leaves_a_stream_closes_the_connection(aim: Aim, litellm: InProcessLiteLLM) -> None:
     async with running_provider() as provider:
         await provider.say(Step(pace_s=0.1))
-        model = aim("openai/chatting", capability=Capability.CHAT).model
-        there = Endpoint(
-            uuid4(), "openai", EndpointKind.LITELLM, provider.url, "eu", Retention(0), Classification.SECRET
-        )
-        pieces = litellm.stream_chat(Target(model, there, KEY, 10.0), ASKED, {"max_tokens": 200})
+        target = aim("openai/chatting", capability=Capability.CHAT)
+        there = replace(target, endpoint=replace(target.endpoint, url=provider.url))
+        pieces = litellm.stream_chat(there, ASKED, {"max_tokens": 200})
         first = await anext(pieces)
         await pieces.aclose()
         ended, sent = await provider.ending(within_s=1.0)

@@ -14,7 +14,7 @@ from eai.gateway.answers import (
     check_ranking,
     embedding_matrix,
 )
-from eai.gateway.attempts import Attempts, was_sent
+from eai.gateway.attempts import Attempts
 from eai.gateway.calls import Usage
 from eai.gateway.errors import (
     EgressDenied,
@@ -24,6 +24,7 @@ from eai.gateway.errors import (
     ProviderResponseInvalid,
     ProviderUnavailable,
 )
+from eai.gateway.failures import was_sent
 from eai.gateway.ports import ChatMessage, EmbeddingRole
 from eai.gateway.registry import Capability
 from eai.integrations.openai_compatible import OpenAiCompatible

@@ -5,8 +5,9 @@ from contextlib import aclosing, suppress
 
 import pytest
 
-from eai.gateway.attempts import Attempts, was_sent
+from eai.gateway.attempts import Attempts
 from eai.gateway.errors import ProviderResponseInvalid, ProviderUnavailable
+from eai.gateway.failures import was_sent
 from eai.gateway.ports import ChatMessage
 from eai.gateway.registry import Capability
 from eai.integrations.openai_compatible import OpenAiCompatible

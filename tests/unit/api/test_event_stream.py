@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import dataclass, field
 from typing import Annotated
-from uuid import uuid4
 
 import pytest
 from fastapi import Depends
@@ -11,14 +10,13 @@ from starlette.requests import Request
 
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
-from eai.api.event_stream import EventStream, OpenStreams, Write
+from eai.api.event_stream import EventStream, Write
 from eai.api.governed_route import GovernedRouter
 from eai.api.problems import problem_body
 from eai.api.requirement import require
 from eai.api.server import BoundedProtocol
 from eai.gateway.wire import event
-from eai.kernel.errors import EaiError, RateLimited, Unavailable
-from eai.kernel.ids import TenantId
+from eai.kernel.errors import EaiError, Unavailable
 from tests.fakes.platform import Plumbing, subject
 from tests.serving import served
 
@@ -160,17 +158,3 @@ async def test_a_slow_reader_is_waited_for() -> None:
                 read += len(await reader.read(1_000_000))
         writer.close()
     assert (work.was_cancelled, work.written) == (False, 10_000_000)
-
-
-def test_a_tenant_has_only_so_many_streams_open() -> None:
-    streams, busy, other = OpenStreams(2), TenantId(uuid4()), TenantId(uuid4())
-    with (
-        streams.one_of(busy),
-        streams.one_of(busy),
-        streams.one_of(other),
-        pytest.raises(RateLimited),
-        streams.one_of(busy),
-    ):
-        pass
-    with streams.one_of(busy), streams.one_of(busy):
-        pass

@@ -168,3 +168,26 @@ async def test_draining_waits_for_what_is_in_flight(log: ReadLog, table: Table) 
     await drained
     await write
     assert table.written == [b"{}"]
+
+
+async def test_whoever_goes_away_while_a_chain_is_held_leaves_what_happened_behind(
+    log: ReadLog, table: Table
+) -> None:
+    table.held.add(ALPHA)
+    table.open.clear()
+    leaving = asyncio.create_task(log.write(portion(ALPHA, b"1")))
+    await table.entered.wait()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    table.open.set()
+    async with asyncio.timeout(2):
+        while not table.flushes:  # noqa: ASYNC110, nobody waits for what was left behind
+            await asyncio.sleep(0.005)
+    assert table.written == []
+    table.held.clear()
+    await log.write(portion(ALPHA, b"2"))
+    async with asyncio.timeout(2):
+        while len(table.written) < 2:  # noqa: ASYNC110, nobody waits for what was left behind
+            await asyncio.sleep(0.005)
+    assert sorted(table.written) == [b"1", b"2"]

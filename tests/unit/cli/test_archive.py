@@ -102,6 +102,26 @@ def test_nothing_but_plain_files_is_read(whole: Path, kind: bytes) -> None:
         archive.check(whole)
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"GNU.sparse.map": "a,b"},
+        {"GNU.sparse.map": "0,3", "GNU.sparse.size": "1000000000000"},
+        {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "x"},
+        {"size": "99999999999999999999"},
+        {"path": "../../secrets/x"},
+    ],
+    ids=["a map of no numbers", "a hole", "a size of no number", "a size beyond the end", "another path"],
+)
+def test_what_a_header_says_of_a_member_is_not_believed(whole: Path, headers: dict[str, str]) -> None:
+    with tarfile.open(whole, "a", format=tarfile.PAX_FORMAT) as appended:
+        member = tarfile.TarInfo("secrets/x")
+        member.size, member.pax_headers = 3, headers
+        appended.addfile(member, io.BytesIO(b"abc"))
+    with pytest.raises(ArchiveUnusable):
+        archive.check(whole)
+
+
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"not a tar" * 1000)
     with pytest.raises(ArchiveUnusable):

@@ -22,7 +22,11 @@ SIGNS = {
 }  # fmt: skip
 
 UNSEEN = ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f", "\u20e3", "\U000e0041")
-SPACES = (" ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u202f", "\u2009", "\u3000", "-", "\u2011", "\u2013")
+SPACES = (
+    " ", "  ", "\t", "\n", "\r\n", "\u2028", "\u00a0", "\u202f", "\u2009", "\u3000", "-", "\u2011", "\u2013",
+)  # fmt: skip
+POINTS = (".", "\u00b7", "\u2022", "\u2027")
+STROKES = ("/", "_", "+", "//", "\u2044", "\u2215", "\uff0f", "\uff3f")
 ROWS_OF_DIGITS = (0x30, 0xFF10, 0x0660, 0x0966, 0x1D7CE, 0x1D7F6)
 
 words = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -72,10 +76,32 @@ def disguised(draw: Callable[..., str], number: str, spaces: tuple[str, ...] = (
 @st.composite
 def usual(draw: Callable[..., str], card: str) -> str:
     """A card number in one piece, or as it stands on the card, with one and the same sign in its gaps."""
+    sign = draw(st.sampled_from(("", *SPACES, *POINTS)))
+    return sign.join(_groups(card))
+
+
+@st.composite
+def stroked(draw: Callable[..., str], number: str) -> str:
+    """A card's or an account's number as it stands on paper, or a card's digit by digit, across strokes."""
+    groups = [number[at : at + 4] for at in range(0, len(number), 4)] if number[0].isalpha() else []
+    ways = [groups] if groups else [way for way in (_groups(number), list(number)) if len(way) > 1]
+    return draw(st.sampled_from(STROKES)).join(draw(st.sampled_from(ways)))
+
+
+def _groups(card: str) -> list[str]:
+    """As it stands on the card, where that is known for its length."""
     ends = {14: (4, 10), 15: (4, 10), 16: (4, 8, 12), 19: (4, 8, 12, 16)}.get(len(card), ())
-    cuts = [0, *ends, len(card)]
-    sign = draw(st.sampled_from(("", *SPACES, ".")))
-    return sign.join(card[start:end] for start, end in pairwise(cuts))
+    return [card[start:end] for start, end in pairwise([0, *ends, len(card)])]
+
+
+@st.composite
+def spelt(draw: Callable[..., str], text: str) -> str:
+    """The text sign by sign as numbers: in hexadecimal with or without gaps, or as escapes."""
+    pairs = [f"{sign:02x}" for sign in text.encode()]
+    mark = draw(st.sampled_from(("%", "\\x", "\\u00")))
+    gap = draw(st.sampled_from(("", " ", ":", "-", ", ", ",")))
+    spelling = draw(st.sampled_from(["".join(mark + pair for pair in pairs), gap.join(pairs)]))
+    return draw(st.sampled_from([spelling, spelling.upper() if mark == "%" else spelling]))
 
 
 def _written(sign: str) -> st.SearchStrategy[str]:

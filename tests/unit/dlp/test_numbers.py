@@ -66,6 +66,11 @@ def test_a_card_number_is_found_among_other_numbers() -> None:
         "0.5155559778213501",
         "[-5.155559778213501, 5.155559778213501]",
         "utf16le 4039581.5           655483.16\n",
+        "22/03/2024 01/04/2024",
+        "IMG_20240315_142233",
+        "https://x.example/2024/11/30/40395815/65548316",
+        "snake_case_4039_5815_6554_8310",
+        "4111/1111 1111/1111",
     ],
 )
 def test_other_numbers_are_no_cards(text: str) -> None:
@@ -114,6 +119,7 @@ def test_an_account_number_is_found_whole(number: str, sentence: str) -> None:
     "text",
     [
         "FR77 3000 6000 0112 3456 7890 189",
+        "FR76/3000/6000_0112/3456/7890/189",
         "FR76 3000 6000 0112",
         "XX76 3000 6000 0112 3456 7890 189",
         "no 93 8601 1117 947",

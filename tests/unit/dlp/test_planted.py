@@ -1,8 +1,9 @@
 """Attack line 71: whatever is put inside a number, and wherever it stands, it is found and taken out."""
 
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import fill
+from urllib.parse import quote
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,7 +14,17 @@ from eai.dlp.ports import DlpAction
 from eai.dlp.recognition import RECOGNISERS, recognise
 from eai.dlp.scanner import PatternScanner
 from tests.unit.dlp.finding import entities, found
-from tests.unit.dlp.planted import cards, disguised, ibans, printable_words, quiet_words, usual, words
+from tests.unit.dlp.planted import (
+    cards,
+    disguised,
+    ibans,
+    printable_words,
+    quiet_words,
+    spelt,
+    stroked,
+    usual,
+    words,
+)
 
 SECRETS = st.sampled_from([
     "a@example.org",
@@ -59,6 +70,33 @@ def test_an_account_number_is_found_anywhere(before: str, number: str, after: st
     assert ("iban", number) in found(before + number + after)
 
 
+@given(words, st.one_of(cards(), ibans()).flatmap(stroked), words)
+def test_a_number_is_found_across_strokes(before: str, number: str, after: str) -> None:
+    assume(stands_apart(before, after))
+    assert any(number in part for _, part in found(f"{before} {number} {after}"))
+
+
+@given(quiet_words, st.one_of(cards(), ibans()), quiet_words, st.data())
+def test_a_number_is_found_sign_by_sign(before: str, number: str, after: str, data: st.DataObject) -> None:
+    written = data.draw(spelt(number))
+    entity = "iban" if number[0].isalpha() else "payment_card"
+    assert (entity, written) in found(f"{before} <{written}> {after}")
+
+
+@given(words, st.sampled_from(["a@b.example", "4111 1111 1111 1111", "FR76 3000 6000 0112 3456 7890 189"]))
+def test_what_an_address_of_the_web_holds_is_found_where_it_stands(before: str, held: str) -> None:
+    assume(stands_apart(before, ""))
+    written = quote(held, safe="")
+    assert written in [part for _, part in found(f"{before}https://x.example/?q={written}&page=2")]
+    assert quote(written) in [part for _, part in found(f"https://x.example/?q={quote(written)}&page=2")]
+
+
+@given(st.sampled_from([b64encode, urlsafe_b64encode]), cards())
+def test_a_card_that_is_all_that_was_encoded_is_found(encode: Callable[[bytes], bytes], card: str) -> None:
+    encoded = encode(card.encode()).decode()
+    assert found(f"see {encoded} there") == [("payment_card", encoded)]
+
+
 @given(
     printable_words,
     st.one_of(cards(), ibans()),
@@ -101,7 +139,17 @@ async def test_a_number_across_texts_is_found_in_each_of_them(
     assert number not in normalise("".join(verdict.texts)).text.replace(" ", "")
 
 
-@given(st.lists(st.one_of(words, cards(), ibans(), st.sampled_from(["a@b.fr", "PRIVATE KEY", "AKIA"]))))
+@given(
+    st.lists(
+        st.one_of(
+            words,
+            cards(),
+            ibans(),
+            cards().flatmap(stroked),
+            st.sampled_from(["a@b.fr", "PRIVATE KEY", "AKIA"]),
+        )
+    )
+)
 def test_what_is_dismissed_at_a_glance_holds_nothing(parts: list[str]) -> None:
     passage = Passage(normalise("".join(parts)).text)
     for recogniser in RECOGNISERS:

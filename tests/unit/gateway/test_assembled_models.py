@@ -18,6 +18,7 @@ ENDPOINT: Json = {
     "id": "6f1e1c0e-7b0a-4c55-9d0f-3f1f5b6f9a01",
     "name": "our-vllm",
     "kind": "openai",
+    "template": None,
     "url": "https://models.example/v1",
     "region": "eu-west",
     "retention": "days:30",

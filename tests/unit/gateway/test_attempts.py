@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from email.utils import formatdate
+from uuid import uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
-from eai.gateway.attempts import Attempts, ProviderFailure, retry_after_s, was_sent
+from eai.gateway.attempts import Attempts
 from eai.gateway.errors import (
     EgressDenied,
     KillSwitchEngaged,
@@ -15,7 +17,9 @@ from eai.gateway.errors import (
     ProviderResponseInvalid,
     ProviderUnavailable,
 )
+from eai.gateway.failures import ProviderFailure, retry_after_s, was_sent
 from eai.kernel.errors import EaiError
+from eai.kernel.ids import TenantId
 
 NOW = 1_700_000_000.0
 
@@ -119,6 +123,32 @@ async def test_what_would_fail_again_is_not_tried_again(
     assert len(provider.given) == 1
     assert type(error) is kind
     assert error.details == {"provider": "vllm", "status": code}
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (status(401), {"status": 401, "reason": "status", "attempts": 1}),
+        (status(503), {"status": 503, "reason": "status", "attempts": 4}),
+        (
+            ProviderFailure(is_retryable=True, was_sent=False, reason="unsent"),
+            {"status": None, "reason": "unsent", "attempts": 4},
+        ),
+    ],
+    ids=str,
+)
+async def test_what_a_call_failed_for_is_told_the_operator(
+    attempts: Attempts, failure: ProviderFailure, told: dict[str, object]
+) -> None:
+    with capture_logs() as logs:
+        await failure_of(attempts.run("vllm", Provider(*[failure] * 4), nothing))
+    assert logs == [{"event": "provider_failed", "log_level": "warning", "endpoint": "vllm", **told}]
+
+
+async def test_trouble_that_passed_is_not_told(attempts: Attempts) -> None:
+    with capture_logs() as logs:
+        await attempts.run("vllm", Provider(status(503), "well"), nothing)
+    assert logs == []
 
 
 @pytest.mark.parametrize(
@@ -248,6 +278,60 @@ async def test_an_endpoint_that_does_not_answer_is_left_alone(attempts: Attempts
     time.now += 30
     assert await attempts.run("vllm", Provider("well"), nothing) == "well"
     assert await attempts.run("vllm", Provider("well"), nothing) == "well"
+
+
+TROUBLES = [
+    status(502),
+    status(503),
+    status(504),
+    # As a request that the provider works on until the deadline, or that makes it fall over.
+    ProviderFailure(is_retryable=True),
+]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: str(trouble.status))
+async def test_what_one_tenants_requests_do_to_a_provider_stays_with_that_tenant(
+    attempts: Attempts, time: Time, trouble: ProviderFailure
+) -> None:
+    mine, other = TenantId(uuid4()), TenantId(uuid4())
+    for _ in range(5):
+        await failure_of(attempts.run("vllm", Provider(*[trouble] * 4), nothing, tenant=mine))
+    error = await failure_of(attempts.run("vllm", Provider("well"), nothing, tenant=mine))
+    assert (error.retry_after_s or 0) > 0
+    assert await attempts.run("vllm", Provider("well"), nothing, tenant=other) == "well"
+    # That others are answered does not say that this tenant's requests would be.
+    await failure_of(attempts.run("vllm", Provider("well"), nothing, tenant=mine))
+    time.now += 30
+    assert await attempts.run("vllm", Provider("well"), nothing, tenant=mine) == "well"
+
+
+async def test_an_endpoint_that_cannot_be_reached_is_left_alone_by_everybody(
+    attempts: Attempts, time: Time
+) -> None:
+    unreached = ProviderFailure(is_retryable=True, was_sent=False)
+    tenants = [TenantId(uuid4()) for _ in range(3)]
+    provider = Provider(*[unreached] * 9)
+    for tenant in tenants[:2]:
+        await failure_of(attempts.run("vllm", provider, nothing, tenant=tenant))
+    assert len(provider.given) == 5
+    error = await failure_of(attempts.run("vllm", Provider("well"), nothing, tenant=tenants[2]))
+    assert error.retry_after_s == 30
+    time.now += 30
+    assert await attempts.run("vllm", Provider("well"), nothing, tenant=tenants[2]) == "well"
+    assert await attempts.run("vllm", Provider("well"), nothing, tenant=tenants[0]) == "well"
+
+
+async def test_a_tenant_whose_turn_it_is_not_leaves_its_own_probe_to_the_next(
+    attempts: Attempts, time: Time
+) -> None:
+    unreached, tenant, other = ProviderFailure(is_retryable=True, was_sent=False), TenantId(uuid4()), None
+    for who in (tenant, tenant, other):
+        await failure_of(attempts.run("vllm", Provider(*[unreached] * 4), nothing, tenant=who))
+    time.now += 30
+    await failure_of(attempts.run("vllm", Provider(unreached), nothing, tenant=other))
+    await failure_of(attempts.run("vllm", Provider("well"), nothing, tenant=tenant))
+    time.now += 30
+    assert await attempts.run("vllm", Provider("well"), nothing, tenant=tenant) == "well"
 
 
 @pytest.mark.parametrize("code", [429, 400, 500])

@@ -65,7 +65,7 @@ def test_what_is_listed_may_go_without_tls(url: str) -> None:
 def test_which_kinds_have_a_url() -> None:
     assert fault(EndpointKind.OPENAI, None) == ("url", "missing")
     assert fault(EndpointKind.LOCAL, "https://api.example.com") == ("url", "url_of_local")
-    assert checked_url(EndpointKind.LITELLM, None, NOBODY) is None
+    assert fault(EndpointKind.LITELLM, None) == ("url", "missing")
     assert checked_url(EndpointKind.LOCAL, None, NOBODY) is None
 
 

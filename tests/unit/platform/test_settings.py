@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from eai.platform.settings import Environment, Settings, SettingsError, load_settings, variables
+from eai.platform.settings.environment import IGNORED
 
 PRODUCTION = {
     "EAI_DATABASE_URL": "postgresql://eai_app:pw@db:5432/eai",
@@ -191,6 +192,24 @@ def test_faults_of_every_kind_are_told_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (name, value)
+        for name in (
+            "EAI_WORKER_EMBEDDINGS_REINDEX_INTERVAL_SECONDS",
+            "EAI_REINDEX_GRACE_SECONDS",
+            "EAI_WORKER_INTEGRITY_INTERVAL_SECONDS",
+            "EAI_EMBEDDINGS_BATCH_SIZE",
+        )
+        for value in ("-1", "nan", "inf", "1e12", "soon")
+    ],
+)
+def test_what_no_clock_can_count_and_no_call_can_hold_is_refused(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        load_settings({"EAI_ENV": "dev", name: value})
+
+
 def test_no_secret_shows_in_what_is_printed() -> None:
     settings = load_settings(PRODUCTION)
     assert not any(word in repr(settings) for word in ("pw", "bWFzdGVy", "qdrant-key"))
@@ -222,3 +241,7 @@ def test_every_setting_says_what_it_is_for_and_groups_stay_small() -> None:
 def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
     (problem,) = problems({"EAI_ENV": "dev", "EAI_CORS_ORIGINS": f"https://fine.example,{origin}"})
     assert problem.endswith("is no origin; write https://host or https://host:port, without a path")
+
+
+def test_no_setting_is_also_said_to_change_nothing() -> None:
+    assert IGNORED & {variable.name for variable in variables()} == set()

@@ -12,8 +12,7 @@ from pathlib import Path
 from eai.integrations.processes import started_at
 from eai.platform.settings import Settings
 from tests.integration.faults.outages import eventually
-
-FATAL = "FATAL"
+from tests.integration.kills.dying import FATED, PATIENT, Order
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class Mortal:
         state = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
         return state.split()[0] == "T"
 
-    async def dies(self) -> None:
+    async def dies(self, within_s: float = 30.0) -> None:
         """Return once it is dead."""
-        await eventually(lambda: not self.is_alive)
+        await eventually(lambda: not self.is_alive, within_s)
 
     async def freezes(self) -> None:
         """Return once it is stopped in the middle of something."""
@@ -51,6 +50,7 @@ class Mortals:
         self._parent = parent
         self._log = log
         self._born: list[Mortal] = []
+        self._turn = asyncio.Lock()
 
     def alive(self) -> list[Mortal]:
         """Those that live, frozen or not."""
@@ -60,14 +60,19 @@ class Mortals:
         """How often `word` is in what they all have logged."""
         return self._log.read_text(encoding="utf-8").count(word)
 
+    def has_met_its_fate(self, mortal: Mortal) -> bool:
+        """Whether it was ended where it was to end, and not by anything else."""
+        return f"{FATED} {mortal.pid}\n" in self._log.read_text(encoding="utf-8")
+
     @classmethod
     @asynccontextmanager
-    async def over(cls, chosen: Settings) -> AsyncIterator["Mortals"]:
-        """With the settings of a running product."""
+    async def over(cls, chosen: Settings, *, is_patient: bool = False) -> AsyncIterator["Mortals"]:
+        """With the settings of a running product; `is_patient` processes keep its leases too."""
         log = chosen.home / "mortals.log"
+        manner = [PATIENT] if is_patient else []
         with log.open("wb") as file:
             parent = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.integration.faults.dying",
+                sys.executable, "-m", "tests.integration.kills.dying", *manner,
                 env=_environ(chosen),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=file,
             )  # fmt: skip
@@ -78,14 +83,13 @@ class Mortals:
             await parent.communicate()
 
     @asynccontextmanager
-    async def born(
-        self, kind: str, point: str = "-", how: str = "KILL", fatal: str = FATAL
-    ) -> AsyncIterator[Mortal]:
-        """A worker or an API at work, which a text that holds `fatal` ends; the end of the block does too."""
+    async def born(self, order: Order) -> AsyncIterator[Mortal]:
+        """A process at work; the end of the block ends it."""
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
-        self._parent.stdin.write(f"{kind} {point} {how} {fatal}\n".encode())
-        line = await asyncio.wait_for(self._parent.stdout.readline(), 60)
+        async with self._turn:
+            self._parent.stdin.write(order.as_line())
+            line = await asyncio.wait_for(self._parent.stdout.readline(), 60)
         pid, url = line.decode().split()
         mortal = Mortal(int(pid), url)
         self._born.append(mortal)

@@ -1,0 +1,117 @@
+"""An event loop whose time stands still until it is told to move, and which knows when nothing moves.
+
+Nothing is left to move when every task waits for the scheduler, for a time that has not come, or for a
+lock of PostgreSQL: then it is the scheduler's turn. Statements that are on their way are waited for; one
+that has not come back within a moment is looked up in PostgreSQL, which knows whether it waits for a lock.
+"""
+
+import asyncio
+import selectors
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from dataclasses import dataclass
+from typing import Any
+
+LOOK_AFTER_S = 0.002
+NEVER_S = 1e9
+"""What a timer is set to that only exists because a library wants one."""
+
+Events = list[tuple[selectors.SelectorKey, int]]
+
+
+@dataclass(eq=False)
+class Operation:
+    """Something that was sent and has not come back; `backend` 0 never waits for a lock."""
+
+    backend: int
+    waits: bool = False
+    waited: bool = False
+
+
+class _Watched(selectors.DefaultSelector):
+    """Asks the loop what to do where it would sleep."""
+
+    loop: "StandingLoop | None" = None
+
+    def select(self, timeout: float | None = None) -> Events:
+        if self.loop is None or (timeout is not None and timeout <= 0):
+            return super().select(timeout)
+        return self.loop.idle(super().select)
+
+
+class StandingLoop(asyncio.SelectorEventLoop):
+    """`find_waiting` tells which of some backends wait for a lock."""
+
+    def __init__(self, find_waiting: Callable[[list[int]], set[int]]) -> None:
+        selector = _Watched()
+        super().__init__(selector)
+        self._find_waiting = find_waiting
+        self._now = 0.0
+        self._on_their_way: list[Operation] = []
+        self._turn: asyncio.Future[None] | None = None
+        self.on_task: Callable[[asyncio.Task[Any], Context], None] = lambda _, __: None
+        selector.loop = self
+
+    def time(self) -> float:
+        return self._now
+
+    def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        task = super().create_task(coro, **options)
+        self.on_task(task, options.get("context") or copy_context())
+        return task
+
+    @contextmanager
+    def operation(self, backend: int) -> Iterator[None]:
+        """The block waits for an answer from outside."""
+        operation = Operation(backend)
+        self._on_their_way.append(operation)
+        try:
+            yield
+        finally:
+            self._on_their_way.remove(operation)
+
+    def waiting(self) -> set[int]:
+        """The backends that were found to wait for a lock."""
+        return {operation.backend for operation in self._on_their_way if operation.waits}
+
+    def locks_may_be_free(self) -> None:
+        """Something was given back: whoever waited may go on by itself."""
+        for operation in self._on_their_way:
+            operation.waits = False
+
+    async def settled(self) -> None:
+        """Return when nothing moves any more."""
+        self._turn = self.create_future()
+        await self._turn
+        self._turn = None
+
+    def next_time(self) -> float | None:
+        """When the next timer is due, if there is one that matters."""
+        times = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+        soon = [time for time in times if time < self._now + NEVER_S / 2]
+        return min(soon, default=None)
+
+    def advance(self, time: float) -> None:
+        self._now = max(self._now, time)
+        self.locks_may_be_free()
+
+    def idle(self, select: Callable[[float | None], Events]) -> Events:
+        if self._turn is None or self._turn.done():
+            return select(0.05)
+        self._look(operation for operation in self._on_their_way if operation.waited)
+        while any(not operation.waits for operation in self._on_their_way):
+            if events := select(LOOK_AFTER_S):
+                return events
+            self._look(self._on_their_way)
+        self._turn.set_result(None)
+        return select(0)
+
+    def _look(self, operations: Any) -> None:
+        open_ones = [each for each in operations if each.backend and not each.waits]
+        if not open_ones:
+            return
+        found = self._find_waiting([each.backend for each in open_ones])
+        for each in open_ones:
+            each.waits = each.backend in found
+            each.waited |= each.waits

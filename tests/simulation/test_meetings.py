@@ -1,0 +1,97 @@
+"""Single meetings that schedules once ran into, put together step by step."""
+
+from uuid import uuid4
+
+from eai.ingestion.schemas import ReplacementFields
+from eai.ingestion.submission import Revision, Text
+from eai.knowledge.documents.schemas import DocumentAcl
+from eai.knowledge.statistics.repository import StatisticRows
+from tests.fakes.memory_vectors import MemoryVectors
+from tests.simulation.scheduler import Actor
+from tests.simulation.templates import Tenant
+from tests.simulation.world import World, quiet, text_of
+
+
+def _begun(world: World, template: int) -> Tenant:
+    world.scheduler.forget()
+    world.announced.clear()
+    world.vectors.inner = MemoryVectors()
+    return world.templates[template].copied(world.admin, world.vectors.inner)
+
+
+async def _until(world: World, actor: Actor, what: str | None) -> None:
+    """Let `actor` alone go on until it stands before `what`, or has ended."""
+    while not actor.is_done:
+        await world.loop.settled()
+        gates = [gate for gate in world.scheduler.ready() if gate.actor is actor]
+        if not gates or gates[0].what == what:
+            return
+        world.scheduler.release(gates[0])
+
+
+async def _revoked_while_dropped(world: World, tenant: Tenant) -> None:
+    process, other = world.processes.take(), world.processes.take()
+    ann, document = tenant.people["ann"], tenant.documents[0]
+
+    async def revoke() -> None:
+        async with world.database.transaction(tenant.id) as session:
+            await process.platform.documents.set_acl(
+                session, tenant.admin, str(tenant.base), str(document),
+                DocumentAcl(readers=[ann.reference]), revision=None,
+            )  # fmt: skip
+
+    async def drop() -> None:
+        await other.platform.generation_dropping.drop_retired(tenant.id)
+        await world.rest(other, tenant.id)
+
+    revoking, dropping = world.scheduler.spawn("revokes", revoke), world.scheduler.spawn("drops", drop)
+    await _until(world, revoking, "UPDATE eai.kb_chunks")
+    await _until(world, dropping, None)
+    await _until(world, revoking, None)
+    for actor in (dropping, revoking):
+        assert actor.main is not None
+        actor.main.result()
+
+
+async def _averaged_while_served(world: World, tenant: Tenant) -> bool:
+    """Whether somebody who fixes another average waits for a text that few may read and is being served."""
+    process = world.processes.take()
+    text = Text(text_of("second", 1).encode(), "text/plain")
+    revision = Revision(uuid4(), ReplacementFields(language="en"), text, frozenset({"language"}))
+    base, document = str(tenant.base), str(tenant.documents[1])
+    await process.platform.ingestion.replace(tenant.admin, base, document, revision)
+
+    async def fix() -> None:
+        async with world.database.transaction(tenant.id) as session:
+            await StatisticRows(session, tenant.id, world.templates[0].generations[0]).set_average_length(5.0)
+
+    serving = world.scheduler.spawn("serves", lambda: world.rest(process, tenant.id))
+    fixing = world.scheduler.spawn("fixes", fix)
+    await _until(world, serving, "SELECT eai.audit_append")
+    await _until(world, fixing, None)
+    waits = not fixing.is_done
+    await _until(world, serving, "COMMIT")
+    await _until(world, serving, None)
+    await _until(world, fixing, None)
+    await _until(world, serving, None)
+    return waits and fixing.is_done and serving.is_done
+
+
+def test_an_average_is_fixed_once_what_was_written_with_the_former_one_is_there(world: World) -> None:
+    """Else nobody would weigh that text again: neither who fixes the average nor who serves it knows."""
+    tenant = _begun(world, 0)
+    with quiet():
+        assert world.loop.run_until_complete(_averaged_while_served(world, tenant))
+
+
+def test_rights_are_revoked_while_a_generation_is_dropped(world: World) -> None:
+    """The chunks that were to move have gone with their generation: that is no reason to refuse."""
+    tenant = _begun(world, 1)
+    with quiet():
+        world.loop.run_until_complete(_revoked_while_dropped(world, tenant))
+    left = world.admin.execute(
+        "SELECT (SELECT count(*) FROM eai.kb_generations WHERE tenant_id = %(t)s),"
+        " (SELECT array_length(readers, 1) FROM eai.kb_documents WHERE tenant_id = %(t)s AND id = %(d)s)",
+        {"t": tenant.id, "d": tenant.documents[0]},
+    ).fetchone()
+    assert left == (1, 1)
