@@ -55,11 +55,13 @@ from eai.platform.settings import Settings
 from eai.policies.rule_sets import RuleSets
 from eai.policies.service import Policies
 from eai.policies.tenant_policies import TenantPolicies
+from eai.quarantine.service import Quarantine
 from eai.reindex.dropping import Dropping, ReindexSweep
 from eai.reindex.running import Reindexing
 from eai.reindex.service import Reindexes
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
+from eai.review.service import Reviews
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
 
@@ -141,7 +143,8 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
         reindex_sweep=ReindexSweep(database, jobs, dropping, interval_s=settings.reindex.interval_s),
-        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas()),
+        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), Quarantine(database)),
+        reviews=Reviews(jobs, audit),
         retrieval=Retrieval(
             QueryRows(database, peppers),
             gateway,

@@ -45,6 +45,7 @@ from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
 from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
 from eai.reindex.service import Reindexes
 from eai.retrieval.service import Retrieval
+from eai.review.service import Reviews
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
 
@@ -94,6 +95,7 @@ class Platform:
     reindexing: Reindexing
     generation_dropping: Dropping
     reindex_sweep: ReindexSweep
+    reviews: Reviews
 
 
 async def first_start(platform: Platform, keys: FirstKeys | None = None) -> FirstKeys | None:

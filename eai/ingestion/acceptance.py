@@ -36,6 +36,7 @@ from eai.knowledge.documents.intake import (
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.receipts.service import id_of_repetition
 from eai.platform.jobs import Jobs
+from eai.quarantine.service import refuse_rejected
 
 CONNECTOR = "direct"
 DEFAULT_TYPE = "text/plain"
@@ -105,6 +106,7 @@ class Acceptance:
             base.level_of(draft.classification), *(span.classification for span in version.span_rights)
         )
         await self._gateway.check(Caller.of(subject), base.embedding_model, Operation.INGEST, level)
+        await refuse_rejected(session, subject.tenant, base.id, version.source_hash)
         if draft.external_id is None and (
             copy := await find_duplicate(
                 session, subject, base, draft, version, given=_given(submission.fields)

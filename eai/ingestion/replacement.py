@@ -32,6 +32,7 @@ from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
 from eai.knowledge.errors import DocumentNotReady
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
+from eai.quarantine.service import refuse_rejected
 
 _CHANGEABLE = frozenset({"title", "source_uri", "classification", "readers", "metadata", "labels"})
 _NEVER_NULL = frozenset({"title", "metadata", "labels"})
@@ -92,13 +93,16 @@ class Replacement:
         """Store a new text with its job; where the text is what it was, only apply the rest.
 
         A text that failed is queued again. The caller holds `row`. Raises InvalidInput,
-        ChunkReadersRequired, DuplicateContent, and what stands against the text, its level or its rights.
+        ChunkReadersRequired, DuplicateContent, ContentRejected, and what stands against the text, its level
+        or its rights.
         """
         held = await self._held(session, subject, base, row)
         if revision.is_repeated and (made := await held.versions.find(revision.version)) is not None:
             return _as_accepted(held, made)
         _check_external_id(row, revision)
         wanted = _wanted(held, revision)
+        if wanted.text is not None:
+            await refuse_rejected(session, base.tenant, base.id, wanted.text.source_hash)
         if wanted.text is not None and not _is_same_text(held.newest, wanted, wanted.text):
             return await self._add(held, wanted, wanted.text)
         if wanted.text is not None and held.newest.status == "failed":
@@ -113,6 +117,7 @@ class Replacement:
         held = await self._held(session, subject, base, row)
         if held.newest.status != "failed":
             raise NothingToRetry(status=held.newest.status)
+        await refuse_rejected(session, base.tenant, base.id, held.newest.source_hash)
         labels = Labels(**row.labels).of(subject)
         return await self._queue_again(held, _Wanted(None, DocumentChanges(), None, None, labels))
 

@@ -22,6 +22,8 @@ from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.service import Gateway
 from eai.ingestion.acceptance import Acceptance
 from eai.ingestion.components import version_selector
+from eai.ingestion.examination import HeldBack
+from eai.ingestion.holding import hold
 from eai.ingestion.passages import Checkpoint, Indexed, Manuscript
 from eai.ingestion.pipeline import index, ingestion_pipeline
 from eai.ingestion.replacement import Replacement
@@ -54,6 +56,7 @@ from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import Fenced, JobRun, Jobs
+from eai.quarantine.service import Quarantine
 
 PATIENCE_S = 30.0
 """How long a client waits for a text before a worker takes over."""
@@ -75,6 +78,7 @@ class Ingestion:
         jobs: Jobs,
         audit: Audit,
         quotas: KnowledgeQuotas,
+        quarantine: Quarantine,
     ) -> None:
         self._database = database
         self._vectors = vectors
@@ -82,7 +86,8 @@ class Ingestion:
         self._audit = audit
         self._replacement = Replacement(gateway, jobs, audit, quotas)
         self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement)
-        self._pipeline = ingestion_pipeline(gateway, audit, vectors)
+        self._quarantine = quarantine
+        self._pipeline = ingestion_pipeline(quarantine, gateway, audit, vectors)
 
     async def ingest(
         self, subject: Subject, base_ref: str, submission: Submission, *, waits: bool
@@ -211,11 +216,21 @@ class Ingestion:
             indexed = await index(self._pipeline, work.manuscript, self._checkpoint(run))
             beside = await self._beside(run, work)
             await self._serve(run, work, indexed, beside)
+        except HeldBack as held:
+            await self._hold(run, work, held)
         except (VersionOutdated, Fenced, asyncio.CancelledError) as error:
             # Deleted, or a newer text won. Whoever took this job over needs the same points, unless the
             # document has gone since: then nobody else knows that they were written once more.
             await finished(self._remove_what_is_in_vain(run, work, error))
             raise
+
+    async def _hold(self, run: JobRun, work: Work, held: HeldBack) -> None:
+        # An attempt before this one may have been let pass, under other settings.
+        await self._remove_points(run)
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            await hold(session, self._quarantine, self._audit, run, work, held)
+            await self._jobs.complete(session, run)
 
     async def _remove_what_is_in_vain(self, run: JobRun, work: Work, error: BaseException) -> None:
         for manuscript in await self._written_in_vain(run, work, error):
@@ -231,7 +246,7 @@ class Ingestion:
         try:
             async with asyncio.timeout(BESIDE_WITHIN_S):
                 indexed = await index(self._pipeline, manuscript, self._checkpoint(run))
-        except (EaiError, TimeoutError) as error:
+        except (EaiError, TimeoutError, HeldBack) as error:
             # What was written of it stays: the reindex writes the same points, under the same ids.
             log.warning("ingestion.not_beside", document=str(work.stored.document), error=repr(error))
             return None

@@ -43,6 +43,8 @@ class Reason(StrEnum):
     INSTRUCTIONS_IN_MARKUP = "instructions_in_markup"
     COMMENT = "comment"
     STYLES_UNREAD = "styles_unread"
+    FOLLOWS_HELD = "follows_held"
+    NEAR_DUPLICATE = "near_duplicate"
 
     @property
     def words(self) -> Message:

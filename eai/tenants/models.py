@@ -25,6 +25,7 @@ class Tenant(Row):
         SmallInteger, server_default=str(Classification.CONFIDENTIAL.rank)
     )
     dlp: Mapped[dict[str, str]] = mapped_column(JSONB, server_default="{}")
+    quarantine_threshold: Mapped[str] = mapped_column(server_default="high")
     revision: Mapped[int] = mapped_column(server_default="1")
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())

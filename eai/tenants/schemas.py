@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from eai.access.classification import Classification
 from eai.tenants.dlp_rules import DlpAction, DlpEntity
 from eai.tenants.names import Name, Region, Slug
+from eai.tenants.quarantine_threshold import QuarantineThreshold
 
 
 class Schema(BaseModel):
@@ -55,6 +56,12 @@ class DlpRulesPatch(Schema):
     email: DlpAction | None = None
 
 
+class QuarantineRules(Schema):
+    """A document waits for a data steward where a finding in it is at least as grave as `threshold`."""
+
+    threshold: QuarantineThreshold = QuarantineThreshold.HIGH
+
+
 Regions = Annotated[
     list[Region], Field(min_length=1, max_length=100), AfterValidator(lambda regions: sorted(set(regions)))
 ]
@@ -71,6 +78,7 @@ class SettingsOut(Schema):
     regions: list[str] | None
     retention_required_from: Classification
     dlp: dict[DlpEntity, DlpAction]
+    quarantine: QuarantineRules
     updated_at: datetime
     revision: int = Field(exclude=True)
 
@@ -86,3 +94,4 @@ class SettingsPatch(Schema):
     regions: Regions | None = None
     retention_required_from: Classification = Classification.CONFIDENTIAL
     dlp: DlpRulesPatch = DlpRulesPatch()
+    quarantine: QuarantineRules = QuarantineRules()

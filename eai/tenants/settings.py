@@ -14,8 +14,9 @@ from eai.kernel.canonical import Canonical
 from eai.kernel.errors import PreconditionFailed
 from eai.tenants.dlp_rules import DlpAction, DlpEntity
 from eai.tenants.models import Tenant
+from eai.tenants.quarantine_threshold import QuarantineThreshold
 from eai.tenants.repository import TenantRows
-from eai.tenants.schemas import DlpRulesPatch, RateLimits, SettingsOut, SettingsPatch
+from eai.tenants.schemas import DlpRulesPatch, QuarantineRules, RateLimits, SettingsOut, SettingsPatch
 
 
 class TenantSettings:
@@ -58,6 +59,8 @@ def _changes(row: Tenant, patch: SettingsPatch) -> dict[str, Any]:
         changes["retention_required_from"] = patch.retention_required_from.rank
     if patch.dlp.model_fields_set:
         changes["dlp"] = _decided(row.dlp, patch.dlp)
+    if "threshold" in patch.quarantine.model_fields_set:
+        changes["quarantine_threshold"] = patch.quarantine.threshold
     return changes
 
 
@@ -73,6 +76,7 @@ def _facts(row: Tenant) -> dict[str, Canonical]:
         "regions": row.regions,
         "retention_required_from": LEVELS[row.retention_required_from],
         "dlp": row.dlp,
+        "quarantine_threshold": row.quarantine_threshold,
     }
 
 
@@ -82,6 +86,7 @@ def _shown(row: Tenant) -> SettingsOut:
         regions=row.regions,
         retention_required_from=LEVELS[row.retention_required_from],
         dlp={DlpEntity(entity): DlpAction(action) for entity, action in row.dlp.items()},
+        quarantine=QuarantineRules(threshold=QuarantineThreshold(row.quarantine_threshold)),
         updated_at=row.updated_at,
         revision=row.revision,
     )

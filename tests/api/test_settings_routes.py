@@ -12,6 +12,7 @@ DEFAULTS = {
     "regions": None,
     "retention_required_from": "confidential",
     "dlp": {},
+    "quarantine": {"threshold": "high"},
 }
 
 
@@ -38,6 +39,8 @@ async def test_settings_are_changed_one_by_one_and_the_others_stay(stack: Stack)
         ({"dlp": {"email": "redact", "iban": "block"}}, {"dlp": {"email": "redact", "iban": "block"}}),
         ({"dlp": {"email": None, "nir": "record"}}, {"dlp": {"iban": "block", "nir": "record"}}),
         ({"dlp": {}}, {}),
+        ({"quarantine": {"threshold": "medium"}}, {"quarantine": {"threshold": "medium"}}),
+        ({"quarantine": {}}, {}),
         ({}, {}),
         ({"regions": None}, {"regions": None}),
     ]
@@ -56,6 +59,9 @@ async def test_settings_are_changed_one_by_one_and_the_others_stay(stack: Stack)
         ({"dlp": {"email": "REDACT"}}, ("dlp.email", "enum")),
         ({"dlp": True}, ("dlp", "model_attributes_type")),
         ({"dlp": None}, ("dlp", "model_attributes_type")),
+        ({"quarantine": {"threshold": "none"}}, ("quarantine.threshold", "enum")),
+        ({"quarantine": {"threshold": None}}, ("quarantine.threshold", "enum")),
+        ({"quarantine": None}, ("quarantine", "model_attributes_type")),
         ({"regions": []}, ("regions", "too_short")),
         ({"regions": "eu"}, ("regions", "list_type")),
         ({"regions": ["EU"]}, ("regions.0", "string_pattern_mismatch")),
@@ -86,6 +92,7 @@ async def test_a_change_is_audited_with_what_holds_after_it(stack: Stack) -> Non
             "regions": ["eu"],
             "retention_required_from": "internal",
             "dlp": {"email": "block"},
+            "quarantine_threshold": "high",
         }
     ]
 

@@ -16,6 +16,7 @@ import eai.gateway.models
 import eai.identity.models
 import eai.knowledge.models
 import eai.policies.models
+import eai.quarantine.models
 import eai.reindex.models
 import eai.tenants.models
 from eai.platform.conninfo import libpq_conninfo
@@ -30,6 +31,7 @@ MODELS = (
     eai.identity.models,
     eai.knowledge.models,
     eai.policies.models,
+    eai.quarantine.models,
     eai.reindex.models,
     eai.tenants.models,
 )
@@ -189,7 +191,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0018",)]
+    assert versions == [("0022",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:

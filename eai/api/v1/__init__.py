@@ -23,6 +23,7 @@ from eai.api.v1 import (
     principals,
     provider_endpoints,
     provider_templates,
+    quarantine,
     query,
     receipts,
     reindex,
@@ -57,4 +58,5 @@ def routers() -> Sequence[APIRouter]:
         policies.router,
         finops.router,
         reindex.router,
+        quarantine.router,
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from fastapi import Depends, Header
 from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -29,7 +30,9 @@ from eai.ingestion.schemas import (
 from eai.ingestion.submission import Accepted, Revision, Submission, Text
 from eai.kernel.ids import DocumentId
 from eai.knowledge.bases.access import authorise
-from eai.knowledge.documents.schemas import DocumentOut
+from eai.knowledge.documents.schemas import DocumentOut, DocumentStatus
+from eai.quarantine.schemas import FindingOut
+from eai.quarantine.service import findings_told
 
 if TYPE_CHECKING:
     from eai.bootstrap import Platform
@@ -47,6 +50,12 @@ class FileSubmission(DocumentFields):
     """The fields beside an uploaded file. `title` defaults to the file's name."""
 
     file: Name | None = None
+
+
+class SubmittedOut(DocumentOut):
+    """The document, and the gravest reasons why its newest text is held; null where it is not."""
+
+    findings: list[FindingOut] | None = None
 
 
 class FileReplacement(ReplacementFields):
@@ -69,7 +78,7 @@ def _body(as_json: type[BaseModel], as_form: type[BaseModel]) -> dict[str, Any]:
 @router.post(
     "/knowledge-bases/{base}/documents",
     status_code=201,
-    response_model=DocumentOut,
+    response_model=SubmittedOut,
     responses={
         200: {"description": "The same document was there already."},
         202: {"description": "Accepted."},
@@ -86,10 +95,11 @@ async def create_document(
     new_id: NewId,
     is_repeated: IsRepeated,
     prefer: Annotated[str | None, Header()] = None,
-) -> DocumentOut:
+) -> SubmittedOut:
     """Take a document in.
 
-    A text in JSON is processed while you wait: 201 once it can be found. With `Prefer: respond-async`,
+    A text in JSON is processed while you wait: 201 once it can be found, or once it is `quarantined`, with
+    `findings`: then a data steward decides. With `Prefer: respond-async`,
     for every file, and for a text that takes longer than 30 seconds the answer is 202 and `Location`
     tells where to follow it. The same content again is 200 with the document that is there. A live
     `external_id`, or file name, names the document that this is another text of: 202, as with PUT.
@@ -102,7 +112,7 @@ async def create_document(
 
 @router.put(
     "/knowledge-bases/{base}/documents/{document}",
-    response_model=DocumentOut,
+    response_model=SubmittedOut,
     responses={202: {"description": "The new text is on its way; until then the old one answers."}},
     openapi_extra=_body(DocumentReplacement, FileReplacement),
 )
@@ -118,7 +128,7 @@ async def replace_document(
     tags: ETag,
     new_id: NewId,
     is_repeated: IsRepeated,
-) -> DocumentOut:
+) -> SubmittedOut:
     """Give a document another text, in place: its id, its creation time and its statistics stay.
 
     What is not named keeps its value. Another text is 202, and the old one answers until the new one can
@@ -133,11 +143,11 @@ async def replace_document(
 
 
 @router.post(
-    "/knowledge-bases/{base}/documents/{document}/retry", status_code=202, response_model=DocumentOut
+    "/knowledge-bases/{base}/documents/{document}/retry", status_code=202, response_model=SubmittedOut
 )
 async def retry_document(
     base: str, document: str, response: Response, caller: Writer, services: Services, tags: ETag
-) -> DocumentOut:
+) -> SubmittedOut:
     """Queue a text that failed again. 409 `nothing_to_retry` where the newest text did not fail."""
     accepted = await services.ingestion.retry(caller, base, document, expected=tags.expected)
     return await _shown(caller, services, base, accepted, response, tags)
@@ -150,11 +160,12 @@ async def _shown(
     accepted: Accepted,
     response: Response,
     tags: Tags | None = None,
-) -> DocumentOut:
+) -> SubmittedOut:
     """The document as it is now, with what the client needs to follow it."""
     async with services.database.transaction(caller.tenant) as session:
         handle = await authorise(session, caller, base)
-        document = await services.documents.describe(session, caller, handle, accepted.document)
+        described = await services.documents.describe(session, caller, handle, accepted.document)
+        document = SubmittedOut(**dict(described), findings=await _findings(session, caller, described))
     response.headers["location"] = f"/v1/knowledge-bases/{document.knowledge_base_id}/documents/{document.id}"
     if not accepted.is_new:
         response.status_code = 200
@@ -164,6 +175,13 @@ async def _shown(
         # It may have ended since, and the document tells of it no more.
         document = document.model_copy(update={"job_id": accepted.job})
     return document if tags is None else tags.show(document, document.revision)
+
+
+async def _findings(session: AsyncSession, caller: Subject, document: DocumentOut) -> list[FindingOut] | None:
+    newest = document.pending_version or document
+    if newest.status is not DocumentStatus.QUARANTINED:
+        return None
+    return await findings_told(session, caller.tenant, caller.principal, document.id)
 
 
 async def _submission(request: Request, document: DocumentId) -> Submission:

@@ -32,6 +32,7 @@ async def update_settings(
 
     The others bind with the next call of a model: `regions`, where it may run; `retention_required_from`,
     the level from which its provider may retain nothing; `dlp`, what follows from what is found in texts.
+    `quarantine` binds with the next document that is examined: how grave a finding holds it.
     """
     changed = await services.tenant_settings.update(session, caller, patch, revision=tags.expected)
     return tags.show(changed, changed.revision)

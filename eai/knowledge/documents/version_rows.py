@@ -18,6 +18,7 @@ from eai.knowledge.visibility import text_array
 from eai.platform.schema import Json
 
 ON_ITS_WAY = ("pending", "processing")
+HELD = "quarantined"
 _HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content))
 
 
@@ -73,10 +74,10 @@ class VersionRows:
         return not await self._session.scalar(select(others.exists()))
 
     async def supersede(self, error: Json) -> None:
-        """Close every version that is still on its way, as failed with `error`: a newer text has come."""
+        """Close every version that is on its way or held, as failed with `error`: a newer text has come."""
         await self._session.execute(
             update(DocumentVersion)
-            .where(*self._mine(), DocumentVersion.status.in_(ON_ITS_WAY))
+            .where(*self._mine(), DocumentVersion.status.in_((*ON_ITS_WAY, HELD)))
             .values(status="failed", error=error)
             .execution_options(synchronize_session=False)
         )

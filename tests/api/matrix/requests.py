@@ -81,6 +81,12 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "get_job": lambda _: Valid(),
     "follow_job": lambda _: Valid(),
     "get_deletion_receipt": lambda _: Valid(),
+    "list_held_documents": lambda _: Valid(),
+    "list_held_documents_of_base": lambda _: Valid(),
+    "get_held_document": lambda ids: Valid(path={"document": ids.held}),
+    "review_document": lambda ids: Valid(
+        {"decision": "reject", "comment": "Nobody needs it."}, path={"document": ids.held}
+    ),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),
     "set_policy": lambda _: Valid({"cedar": "forbid (principal is Agent, action, resource);"}),
@@ -156,6 +162,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
             "regions": None,
             "retention_required_from": "confidential",
             "dlp": {"email": "record"},
+            "quarantine": {"threshold": "high"},
         }
     ),
 }

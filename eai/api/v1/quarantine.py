@@ -1,0 +1,59 @@
+"""Held documents: what stewards look at, and what they decide."""
+
+from typing import Annotated
+
+from fastapi import Depends
+
+from eai.access.scopes import Scope
+from eai.access.subject import Subject
+from eai.api.dependencies import NewId, Services, Transaction
+from eai.api.governed_route import GovernedRouter
+from eai.api.listing import Listing, PageQuery
+from eai.api.requirement import require
+from eai.review.schemas import HeldDocument, HeldDocumentDetail, ReviewOut, ReviewRequest
+
+router = GovernedRouter(tags=["quarantine"])
+
+Steward = Annotated[Subject, Depends(require(Scope.STEWARD_REVIEW))]
+
+
+@router.get("/quarantine")
+async def list_held_documents(
+    caller: Steward, services: Services, session: Transaction, page: PageQuery
+) -> Listing[HeldDocument]:
+    """What waits for a steward in every base of the tenant, within your clearance, the longest first."""
+    return page.answer(await services.reviews.page(session, caller, page.request))
+
+
+@router.get("/knowledge-bases/{base}/quarantine")
+async def list_held_documents_of_base(
+    caller: Steward, services: Services, session: Transaction, page: PageQuery, base: str
+) -> Listing[HeldDocument]:
+    """What waits for a steward in one base, within your clearance, the longest first."""
+    return page.answer(await services.reviews.page(session, caller, page.request, base))
+
+
+@router.get("/knowledge-bases/{base}/quarantine/{document}")
+async def get_held_document(
+    caller: Steward, services: Services, session: Transaction, base: str, document: str
+) -> HeldDocumentDetail:
+    """A document that waits: all that was found in it, and the text around, with what is invisible shown."""
+    return await services.reviews.get(session, caller, base, document)
+
+
+@router.post("/knowledge-bases/{base}/documents/{document}/review")
+async def review_document(
+    caller: Steward,
+    services: Services,
+    session: Transaction,
+    new_id: NewId,
+    base: str,
+    document: str,
+    request: ReviewRequest,
+) -> ReviewOut:
+    """Release a held document, redact what held it, or reject it.
+
+    Released and redacted texts are processed anew, for whoever submitted them, and can then be found. 403
+    `self_review_forbidden` for your own submission, 409 `not_held` once it was decided or replaced.
+    """
+    return await services.reviews.review(session, caller, base, document, request, new_id)

@@ -1,0 +1,100 @@
+"""Examines texts before anything else sees them, and keeps what is held."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.classification import Classification
+from eai.kernel.ids import BaseId, PrincipalId, TenantId
+from eai.platform.database import Database
+from eai.quarantine.catalogue import DETECTORS
+from eai.quarantine.errors import ContentRejected, ExaminationFailed
+from eai.quarantine.examination import examine
+from eai.quarantine.judgement import Judgement, from_row, judge, to_row
+from eai.quarantine.ports import Detector, Finding, Severity, Specimen
+from eai.quarantine.repository import Candidate, QuarantineRows
+from eai.quarantine.schemas import FINDINGS_TOLD, FindingOut, finding_out
+from eai.quarantine.signature import signature
+from eai.tenants.repository import TenantRows
+
+EXAMINED_WITHIN_S = 60.0
+"""The detectors read a megabyte a second, and no document is larger than five."""
+
+log = structlog.get_logger(__name__)
+
+
+class Quarantine:
+    """Which texts of a tenant may go on, and which wait for a steward."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        detectors: Sequence[Detector] = DETECTORS,
+        within_s: float = EXAMINED_WITHIN_S,
+    ) -> None:
+        self._database = database
+        self._detectors = detectors
+        self._within_s = within_s
+
+    async def judge(self, candidate: Candidate, specimen: Specimen) -> Judgement:
+        """What is found in the text, and whether it is held. Raises ExaminationFailed."""
+        try:
+            async with asyncio.timeout(self._within_s):
+                found, signed = await asyncio.to_thread(self._look_at, specimen)
+        except Exception as error:
+            # Whatever a detector raises, its text must not pass; a thread that hangs is left to itself.
+            log.exception("quarantine.examination_failed", version=str(candidate.version))
+            raise ExaminationFailed from error
+        digest = sha256(specimen.text.encode()).digest()
+        async with self._database.transaction(candidate.tenant) as session:
+            tenant = await TenantRows(session, candidate.tenant).get()
+            history = await QuarantineRows(session, candidate.tenant).history(candidate, digest, signed)
+        threshold = Severity(tenant.quarantine_threshold)
+        return judge(found, history, threshold, signature=signed, content_hash=digest)
+
+    async def hold(
+        self,
+        session: AsyncSession,
+        candidate: Candidate,
+        judgement: Judgement,
+        level: Classification,
+        parameters: Mapping[str, Any],
+    ) -> None:
+        """Keep what a steward will look at. `parameters` are those of the job that ends with it."""
+        await QuarantineRows(session, candidate.tenant).hold(
+            {
+                "version_id": candidate.version,
+                "document_id": candidate.document,
+                "base_id": candidate.base,
+                "threshold": judgement.threshold,
+                "classification": level.rank,
+                "findings": [to_row(finding) for finding in judgement.findings],
+                "signature": judgement.signature,
+                "parameters": dict(parameters),
+            }
+        )
+
+    def _look_at(self, specimen: Specimen) -> tuple[Sequence[Finding], int | None]:
+        return examine(specimen, self._detectors), signature(specimen.text)
+
+
+async def refuse_rejected(session: AsyncSession, tenant: TenantId, base: BaseId, source_hash: bytes) -> None:
+    """Raise ContentRejected where a steward has decided that these very bytes stay out of the base."""
+    if await QuarantineRows(session, tenant).is_rejected(base, source_hash):
+        raise ContentRejected
+
+
+async def findings_told(
+    session: AsyncSession, tenant: TenantId, principal: PrincipalId, document: UUID
+) -> list[FindingOut] | None:
+    """Why the newest text of a document is held, the gravest first; to whoever brought that text alone."""
+    held = await QuarantineRows(session, tenant).last_hold(document)
+    if held is None or held.parameters["submitter"]["principal"] != str(principal):
+        return None
+    return [finding_out(from_row(row)) for row in held.findings[:FINDINGS_TOLD]]

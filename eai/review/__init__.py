@@ -1,0 +1,1 @@
+"""What data stewards see of held documents, and what they decide."""

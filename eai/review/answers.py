@@ -1,0 +1,62 @@
+"""What waits, and what was decided, turned into what clients read."""
+
+from typing import Any
+
+from eai.access.classification import LEVELS
+from eai.knowledge.documents.schemas import DocumentStatus
+from eai.knowledge.models import DocumentVersion
+from eai.quarantine.judgement import Verdict, from_row
+from eai.quarantine.models import Decision
+from eai.quarantine.schemas import fields_of, finding_out
+from eai.quarantine.severity import Severity
+from eai.review.context import context_of
+from eai.review.repository import Held
+from eai.review.schemas import FindingInContext, HeldDocument, HeldDocumentDetail, ReviewOut
+
+
+def held_out(held: Held) -> HeldDocument:
+    """The document with the gravest of what was found."""
+    return HeldDocument(**_fields(held), findings=[finding_out(from_row(row)) for row in held.findings])
+
+
+def detail_out(held: Held, text: str, source: str) -> HeldDocumentDetail:
+    """The document with all that was found, each in its context."""
+    found = [from_row(row) for row in held.findings]
+    return HeldDocumentDetail(
+        **_fields(held),
+        source_uri=held.source_uri,
+        findings=[
+            FindingInContext(**fields_of(finding), context=context_of(finding, text, source))
+            for finding in found
+        ],
+    )
+
+
+def review_out(made: Decision, version: DocumentVersion) -> ReviewOut:
+    """The decision, and what the version is now."""
+    return ReviewOut(
+        id=made.id,
+        knowledge_base_id=made.base_id,
+        document_id=made.document_id,
+        version=str(version.number),
+        decision=Verdict(made.decision),
+        comment=made.comment,
+        decided_by=made.decided_by,
+        decided_at=made.decided_at,
+        status=DocumentStatus(version.status),
+    )
+
+
+def _fields(held: Held) -> dict[str, Any]:
+    return {
+        "knowledge_base_id": held.base,
+        "document_id": held.document,
+        "version": str(held.number),
+        "title": held.title,
+        "content_type": held.content_type,
+        "classification": LEVELS[held.level],
+        "submitted_by": held.submitted_by,
+        "held_at": held.held_at,
+        "threshold": Severity(held.threshold),
+        "findings_count": held.findings_count,
+    }

@@ -1,0 +1,21 @@
+"""Why a steward may not decide."""
+
+from eai.kernel.errors import Conflict, Forbidden
+
+
+class NotHeld(Conflict):
+    """Somebody has decided already, or a newer text has come: the document's `status` is another."""
+
+    code = "not_held"
+
+
+class SelfReviewForbidden(Forbidden):
+    """Who brought a document, or its text, does not decide about it."""
+
+    code = "self_review_forbidden"
+
+
+class RedactionLeavesNothing(Conflict):
+    """The parts that held the text are all that can be read of it."""
+
+    code = "redaction_leaves_nothing"

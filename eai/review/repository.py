@@ -1,0 +1,137 @@
+"""Every query on what waits for a steward."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, cast, func, select, tuple_
+from sqlalchemy.dialects.postgresql import JSONPATH
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.classification import Classification
+from eai.kernel.errors import BadRequest
+from eai.kernel.ids import BaseId, DocumentId, TenantId
+from eai.kernel.paging import PageRequest
+from eai.knowledge.documents.version_rows import HELD
+from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
+from eai.quarantine.models import Hold
+from eai.quarantine.schemas import FINDINGS_TOLD
+
+
+class Held(NamedTuple):
+    """A held version with what a steward is told of it."""
+
+    version: UUID
+    document: UUID
+    base: UUID
+    number: int
+    title: str
+    source_uri: str | None
+    content_type: str
+    submitted_by: UUID | None
+    held_at: datetime
+    threshold: str
+    level: int
+    findings_count: int
+    findings: list[dict[str, Any]]
+
+
+class ReviewRows:
+    """What one steward may see of a tenant's holds."""
+
+    def __init__(self, session: AsyncSession, tenant: TenantId, clearance: Classification) -> None:
+        self._session = session
+        self._tenant = tenant
+        self._clearance = clearance
+
+    async def page(self, page: PageRequest, base: BaseId | None = None) -> list[Held]:
+        """What waits, the longest first; one more than asked for when more follow."""
+        some = func.jsonb_path_query_array(Hold.findings, cast(f"$[0 to {FINDINGS_TOLD - 1}]", JSONPATH))
+        statement = self._select(some).where(DocumentVersion.status == HELD)
+        if base is not None:
+            statement = statement.where(Hold.base_id == base)
+        if page.after is not None:
+            statement = statement.where(tuple_(Hold.held_at, Hold.version_id) > tuple_(*_key(page.after)))
+        ordered = statement.order_by(Hold.held_at, Hold.version_id).limit(page.limit + 1)
+        return [Held(*row) for row in await self._session.execute(ordered)]
+
+    async def find(self, base: BaseId, document: DocumentId) -> Held | None:
+        """The version of the document that waits."""
+        mine = (Hold.base_id == base, Hold.document_id == document, DocumentVersion.status == HELD)
+        row = (await self._session.execute(self._select(Hold.findings).where(*mine))).one_or_none()
+        return None if row is None else Held(*row)
+
+    async def was_held(self, base: BaseId, document: DocumentId) -> bool:
+        """Whether any version of the document has ever been held."""
+        mine = (Hold.base_id == base, Hold.document_id == document)
+        return bool(await self._session.scalar(self._select(Hold.findings).where(*mine).limit(1)))
+
+    async def texts(self, version: UUID) -> tuple[str, bytes]:
+        """What a version says, and what it was made of."""
+        statement = select(DocumentVersion.content, DocumentVersion.source).where(
+            DocumentVersion.tenant_id == self._tenant, DocumentVersion.id == version
+        )
+        content, source = (await self._session.execute(statement)).one()
+        return content or "", source or b""
+
+    def _select(self, findings: Any) -> Select[*tuple[Any, ...]]:
+        level = _level()
+        return (
+            select(
+                Hold.version_id,
+                Hold.document_id,
+                Hold.base_id,
+                DocumentVersion.number,
+                KnowledgeDocument.title,
+                KnowledgeDocument.source_uri,
+                DocumentVersion.content_type,
+                DocumentVersion.created_by,
+                Hold.held_at,
+                Hold.threshold,
+                level,
+                func.jsonb_array_length(Hold.findings),
+                findings,
+            )
+            .select_from(Hold)
+            .join(
+                DocumentVersion,
+                (DocumentVersion.tenant_id == Hold.tenant_id) & (DocumentVersion.id == Hold.version_id),
+            )
+            .join(
+                KnowledgeDocument,
+                (KnowledgeDocument.tenant_id == Hold.tenant_id) & (KnowledgeDocument.id == Hold.document_id),
+            )
+            .join(
+                KnowledgeBase,
+                (KnowledgeBase.tenant_id == Hold.tenant_id) & (KnowledgeBase.id == Hold.base_id),
+            )
+            .where(
+                Hold.tenant_id == self._tenant,
+                KnowledgeDocument.deleting_since.is_(None),
+                KnowledgeBase.deleting_since.is_(None),
+                level <= self._clearance.rank,
+            )
+        )
+
+
+def next_key(found: Sequence[Held], page: PageRequest) -> tuple[str, ...] | None:
+    """The sort key of the page's last item when more were found than fit."""
+    if len(found) <= page.limit:
+        return None
+    last = found[page.limit - 1]
+    return (last.held_at.isoformat(), str(last.version))
+
+
+def _level() -> ColumnElement[int]:
+    """What the text was worth when it was held, or what its document is worth now, if that is more."""
+    now = func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification)
+    return func.greatest(Hold.classification, now)
+
+
+def _key(after: tuple[str, ...]) -> tuple[datetime, UUID]:
+    try:
+        instant, version = after
+        return datetime.fromisoformat(instant), UUID(version)
+    except ValueError as error:
+        raise BadRequest from error
