@@ -1,12 +1,15 @@
 """Why a text is not even held."""
 
-from eai.kernel.errors import Conflict, Unavailable
+from eai.kernel.errors import Conflict, EaiError
 
 
-class ExaminationFailed(Unavailable):
-    """Nobody can say what is in the text: a detector failed, or took too long. Then nothing passes."""
+class ExaminationFailed(EaiError):
+    """Nobody can say what is in the text: a detector failed, or took too long. Then nothing passes.
 
-    code = "examination_failed"
+    A worker does not wait for it, as it does for a part that is down: the text may be what breaks a detector.
+    """
+
+    code, status, retryable = "examination_failed", 503, True
 
 
 class ContentRejected(Conflict):

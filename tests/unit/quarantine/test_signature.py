@@ -9,7 +9,7 @@ WORDS = (
     "Whoever sends a parcel abroad fills in the customs form, keeps a copy of it, and hands the parcel in at "
     "a counter, where it is weighed and measured before it is paid for. Parcels that are heavier than thirty "
     "kilograms are collected by a driver, who brings the form along and takes the parcel away the same day. "
-    "A parcel that comes back is kept at the counter for two weeks; after that it is opened by two people, who "
+    "A parcel that comes back is kept at the counter for two weeks; after that two people open it, who "
     "write down what is in it, and it is sent to the address inside, if there is one, at no further cost. "
     "What nobody asks for within a year is given away."
 ).split()
