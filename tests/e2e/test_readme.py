@@ -32,6 +32,7 @@ VISITS = {
         "docs/how-to/replace-documents.md",
         "docs/how-to/grant-access.md",
         "docs/how-to/write-policies.md",
+        "docs/how-to/review-what-is-held.md",
         "docs/how-to/set-quotas.md",
         "docs/how-to/reindex.md",
         "docs/how-to/delete-and-receipts.md",
