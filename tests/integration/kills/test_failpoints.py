@@ -16,6 +16,7 @@ EVERY = int(os.environ.get("EVERY", "8"))
 OVER = {
     "api": ("api", ""),
     "worker that takes in": ("worker", "ingest ingest refused"),
+    "worker that holds": ("worker", "hold release"),
     "worker that changes": ("worker", "replace overtake acl cancel"),
     "worker that removes": ("worker", "delete base"),
     "worker that reindexes": ("worker", "reindex"),
