@@ -101,6 +101,8 @@ def masks_of(findings: Iterable[Finding], threshold: Severity) -> Masks:
 
 def masked(text: str, masks: Masks) -> str:
     """`text` with a block in place of every character of `masks`: every offset stays true."""
+    if not masks:
+        return text
     signs = list(text)
     for start, end in masks:
         signs[start:end] = MASK * len(signs[start:end])

@@ -1,5 +1,6 @@
 """Shows stewards what is held, and carries out what they decide."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -7,9 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
-from eai.audit.entries import Resource
+from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
 from eai.audit.service import Audit
 from eai.ingestion.repository import JOB_NAME, NO_RIGHTS, placement_of, submitter_of
+from eai.kernel.canonical import Canonical
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import DocumentId, JobId, PrincipalId, VersionId
 from eai.kernel.paging import Page, PageRequest
@@ -65,39 +67,35 @@ class Reviews:
 
     async def page(
         self, session: AsyncSession, subject: Subject, page: PageRequest, base_reference: str | None = None
-    ) -> Page[HeldDocument]:
-        """What waits in one base or in all of them, the longest first. Raises NotFound."""
+    ) -> tuple[Page[HeldDocument], Evidence]:
+        """What waits in one base or in all of them, the longest first, and the event that says who looked.
+
+        End the transaction, flush the evidence, and only then show it. Raises NotFound.
+        """
         base = None if base_reference is None else await _base(session, subject, base_reference)
         found = await _rows(session, subject).page(page, None if base is None else base.id)
         shown = found[: page.limit]
         of_tenant = Resource("tenant", str(subject.tenant))
-        await self._audit.record(
-            session,
-            subject,
-            AuditAction.QUARANTINE_READ,
-            resource=of_tenant if base is None else Resource("knowledge_base", str(base.id)),
-            facts={"documents": [str(held.document) for held in shown]},
-        )
-        return Page([held_out(held) for held in shown], next_key(found, page))
+        resource = of_tenant if base is None else Resource("knowledge_base", str(base.id))
+        evidence = _look(subject, resource, {"documents": [str(held.document) for held in shown]})
+        return Page([held_out(held) for held in shown], next_key(found, page)), evidence
 
     async def get(
         self, session: AsyncSession, subject: Subject, base_reference: str, reference: str
-    ) -> HeldDocumentDetail:
-        """A document that waits, with what was found in its context. Raises NotFound."""
+    ) -> tuple[HeldDocumentDetail, Evidence]:
+        """A document that waits, with what was found in its context, and the event that says who looked.
+
+        End the transaction, flush the evidence, and only then show it. Raises NotFound.
+        """
         base = await _base(session, subject, base_reference)
         rows = _rows(session, subject)
         held = await rows.find(base.id, document_id(reference))
         if held is None:
             raise NotFound
         text, source = await rows.texts(held.version)
-        await self._audit.record(
-            session,
-            subject,
-            AuditAction.QUARANTINE_READ,
-            resource=Resource("document", str(held.document)),
-            facts={"base": str(base.id), "version": held.number},
-        )
-        return detail_out(held, text, source.decode("utf-8-sig"))
+        resource = Resource("document", str(held.document))
+        evidence = _look(subject, resource, {"base": str(base.id), "version": held.number})
+        return detail_out(held, text, source.decode("utf-8-sig")), evidence
 
     async def review(  # noqa: PLR0917 - the parts of the sentence
         self,
@@ -204,6 +202,11 @@ async def _made(session: AsyncSession, subject: Subject, id_: UUID) -> ReviewOut
     if version is None:
         raise NotFound
     return review_out(made, version)
+
+
+def _look(subject: Subject, resource: Resource, facts: Mapping[str, Canonical]) -> Evidence:
+    entry = AuditEntry(subject.tenant, AuditAction.QUARANTINE_READ, Actor.of(subject), resource, facts=facts)
+    return Evidence(entries=(entry,))
 
 
 def _rows(session: AsyncSession, subject: Subject) -> ReviewRows:

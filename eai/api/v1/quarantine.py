@@ -1,6 +1,6 @@
 """Held documents: what stewards look at, and what they decide."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends
 
@@ -8,9 +8,12 @@ from eai.access.scopes import Scope
 from eai.access.subject import Subject
 from eai.api.dependencies import NewId, Services, Transaction
 from eai.api.governed_route import GovernedRouter
-from eai.api.listing import Listing, PageQuery
+from eai.api.listing import Listing, PageQuery, Paging
 from eai.api.requirement import require
 from eai.review.schemas import HeldDocument, HeldDocumentDetail, ReviewOut, ReviewRequest
+
+if TYPE_CHECKING:
+    from eai.bootstrap import Platform
 
 router = GovernedRouter(tags=["quarantine"])
 
@@ -18,27 +21,28 @@ Steward = Annotated[Subject, Depends(require(Scope.STEWARD_REVIEW))]
 
 
 @router.get("/quarantine")
-async def list_held_documents(
-    caller: Steward, services: Services, session: Transaction, page: PageQuery
-) -> Listing[HeldDocument]:
+async def list_held_documents(caller: Steward, services: Services, page: PageQuery) -> Listing[HeldDocument]:
     """What waits for a steward in every base of the tenant, within your clearance, the longest first."""
-    return page.answer(await services.reviews.page(session, caller, page.request))
+    return await _page(caller, services, page)
 
 
 @router.get("/knowledge-bases/{base}/quarantine")
 async def list_held_documents_of_base(
-    caller: Steward, services: Services, session: Transaction, page: PageQuery, base: str
+    caller: Steward, services: Services, page: PageQuery, base: str
 ) -> Listing[HeldDocument]:
     """What waits for a steward in one base, within your clearance, the longest first."""
-    return page.answer(await services.reviews.page(session, caller, page.request, base))
+    return await _page(caller, services, page, base)
 
 
 @router.get("/knowledge-bases/{base}/quarantine/{document}")
 async def get_held_document(
-    caller: Steward, services: Services, session: Transaction, base: str, document: str
+    caller: Steward, services: Services, base: str, document: str
 ) -> HeldDocumentDetail:
     """A document that waits: all that was found in it, and the text around, with what is invisible shown."""
-    return await services.reviews.get(session, caller, base, document)
+    async with services.database.transaction(caller.tenant) as session:
+        found, evidence = await services.reviews.get(session, caller, base, document)
+    await services.audit.flush(evidence)
+    return found
 
 
 @router.post("/knowledge-bases/{base}/documents/{document}/review")
@@ -57,3 +61,12 @@ async def review_document(
     `self_review_forbidden` for your own submission, 409 `not_held` once it was decided or replaced.
     """
     return await services.reviews.review(session, caller, base, document, request, new_id)
+
+
+async def _page(
+    caller: Subject, services: "Platform", page: Paging, base: str | None = None
+) -> Listing[HeldDocument]:
+    async with services.database.transaction(caller.tenant) as session:
+        found, evidence = await services.reviews.page(session, caller, page.request, base)
+    await services.audit.flush(evidence)
+    return page.answer(found)

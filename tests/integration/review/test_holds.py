@@ -100,6 +100,14 @@ async def test_a_redaction_covers_its_own_document_alone(desk: Desk) -> None:
     await desk.held(POISONED, external_id="copy")
 
 
+async def test_a_redaction_elsewhere_takes_nothing_from_a_release(desk: Desk) -> None:
+    first, second = await desk.held(POISONED), await desk.held(POISONED, external_id="second")
+    await desk.released(first)
+    await desk.decided(second, "redact")
+    assert (await desk.settled(second))["status"] == "ready"
+    assert (await desk.submit(POISONED, external_id="third"))["status"] == "ready"
+
+
 async def test_where_a_text_was_released_and_then_rejected_the_last_word_counts(desk: Desk) -> None:
     first = await desk.held(POISONED)
     second = await desk.held(POISONED, external_id="second")
