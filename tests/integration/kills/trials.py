@@ -127,11 +127,16 @@ class Experiment:
             async with turn:
                 return await workload.prepare(self.company, self._model)
 
-        scenes = await asyncio.gather(*map(prepare, workloads))
-        if any(workload.needs_settling for workload in workloads):
-            async with self._mortals.born(Order("worker")):
-                await eventually(self.is_carried_out)
-        return list(scenes)
+        made: dict[int, Scene] = {}
+        # What has to be settled comes first: whoever settles it would carry out what others wait for.
+        for settles in (True, False):
+            chosen = [at for at, workload in enumerate(workloads) if workload.needs_settling is settles]
+            scenes = await asyncio.gather(*(prepare(workloads[at]) for at in chosen))
+            made |= dict(zip(chosen, scenes, strict=True))
+            if settles and chosen:
+                async with self._mortals.born(Order("worker")):
+                    await eventually(self.is_carried_out)
+        return [made[at] for at in range(len(workloads))]
 
     async def examine(self) -> None:
         """Fail unless `eai fsck --deep` has nothing to say of the tenant."""

@@ -1,5 +1,6 @@
 """What a hold keeps from happening, and what a decision covers afterwards."""
 
+import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ import pytest
 
 from eai.gateway.ports import Embedded, EmbeddingRole
 from eai.integrations.local_models import HashEmbedder
+from eai.knowledge.ports import VectorStoreUnavailable
 from eai.quarantine.catalogue import DETECTORS
 from eai.quarantine.ports import Detector, Mark
 from eai.quarantine.service import Quarantine
@@ -201,3 +203,29 @@ async def test_nearly_the_same_as_a_rejected_text_is_held_also_when_that_is_gone
     assert await desk.reasons(await desk.held(RULES)) == {"near_duplicate"}
     gone = await desk.author.api.post(desk.path(), json={"title": "x", "content": POISONED})
     assert code_of(gone) == (409, "content_rejected")
+
+
+async def test_points_of_an_attempt_that_was_let_pass_go_when_the_next_is_held(
+    desk: Desk, stack: Stack, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, may_fail = asyncio.Event(), asyncio.Event()
+
+    async def away(*_: object) -> int:
+        written.set()
+        await may_fail.wait()
+        raise VectorStoreUnavailable
+
+    async def threshold(level: str) -> None:
+        answer = await desk.company.admin.patch("/v1/settings", json={"quarantine": {"threshold": level}})
+        assert answer.status_code == 200
+
+    await threshold("critical")
+    body = {"title": "Rules", "content": POISONED}
+    with monkeypatch.context() as failing:
+        failing.setattr(stack.platform.vectors, "count", away)
+        accepted = await desk.author.api.post(desk.path(), json=body, headers={"prefer": "respond-async"})
+        await written.wait()
+    await threshold("high")
+    may_fail.set()
+    assert (await desk.settled(accepted.json()["id"]))["status"] == "quarantined"
+    await judge.judge(desk.company.id)
