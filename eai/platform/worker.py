@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
-from procrastinate import JobContext
+from procrastinate import JobContext, RetryStrategy
 from procrastinate import worker as procrastinate
 from procrastinate.exceptions import ConnectorException
 
@@ -25,6 +25,8 @@ DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
 QUICK_SLOTS = 2
+_UNLESS_CLAIMED = RetryStrategy(wait=2, retry_exceptions=(Unavailable,))
+"""A message is kept where its job could not be claimed: what fails later comes in a group."""
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +59,7 @@ class Worker:
         self._handlers = handlers
         self._solitude = Solitude()
         for name in handlers:
-            jobs.app.task(name=name, pass_context=False)(self._task(name))
+            jobs.app.task(name=name, pass_context=False, retry=_UNLESS_CLAIMED)(self._task(name))
 
     async def run(self, *, concurrency: int = 4) -> None:
         """Work until cancelled; a job that is running then is handed back. Fails when the sweeps do.

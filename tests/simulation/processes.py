@@ -1,5 +1,6 @@
 """The processes of the product: every service as it is composed, over the gated outside."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,11 +68,11 @@ class Processes:
 
 
 async def _announce(
-    session: AsyncSession, tenant: TenantId, job: JobId, name: str, *, after_s: int = 0
+    session: AsyncSession, tenant: TenantId, name: str, jobs: Sequence[JobId], *, after_s: float = 0
 ) -> None:
     connection = await raw_connection(session)
     assert isinstance(connection, GatedConnection)
-    connection.announced.append(Announcement(job, name))
+    connection.announced.extend(Announcement(job, name) for job in jobs)
 
 
 def _watched(handler: JobHandler, crashes: list[BaseException]) -> JobHandler:

@@ -4,7 +4,7 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
@@ -12,6 +12,8 @@ from eai.knowledge.jobs import try_later
 from eai.platform.database import Database
 from eai.platform.jobs import JobRun, Jobs
 from eai.platform.worker import JobHandler, Worker
+from tests.conftest import DatabaseUrls
+from tests.integration.faults.outages import eventually
 
 NAME = "test.poison"
 
@@ -164,6 +166,35 @@ async def test_jobs_that_take_long_leave_slots_to_those_that_do_not(
         await working
 
 
+async def test_a_message_is_kept_when_its_job_cannot_be_claimed_for_now(
+    database_urls: DatabaseUrls, tenant: TenantId
+) -> None:
+    impatient = make_url(database_urls.app).update_query_dict({"options": "-c lock_timeout=100ms"})
+    database = Database(impatient.render_as_string(hide_password=False))
+    await database.open()
+    jobs, job, is_done = Jobs(database), JobId(uuid4()), asyncio.Event()
+
+    async def run(run: JobRun) -> None:
+        async with database.transaction(tenant) as session:
+            await jobs.complete(session, run)
+        is_done.set()
+
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, job, "test.held", {})
+    worker = Worker(database, jobs, {"test.held": JobHandler(run, try_later(database, jobs))})
+    held = text("SELECT id FROM eai.jobs WHERE id = :job FOR UPDATE")
+    async with database.transaction(tenant) as holding:
+        await holding.execute(held, {"job": job})
+        working = asyncio.create_task(worker.run())
+        await eventually(lambda: _is_given_back(database, tenant, job))
+    async with asyncio.timeout(10):
+        await is_done.wait()
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    await database.close()
+
+
 async def test_a_worker_whose_sweeps_fail_fails_too(database: Database, jobs: Jobs) -> None:
     class Unswept(Worker):
         async def sweep(self) -> None:
@@ -179,12 +210,27 @@ async def test_the_sweep_passes_over_a_job_that_somebody_is_settling(
     database: Database, jobs: Jobs, tenant: TenantId, job: JobId
 ) -> None:
     held = text("SELECT id FROM eai.jobs WHERE id = :job FOR UPDATE")
+    async with database.transaction(tenant) as session:
+        # As a worker that took it has.
+        await session.execute(
+            text("DELETE FROM procrastinate_jobs WHERE args->>'job' = :job"), {"job": str(job)}
+        )
     async with database.transaction(tenant) as settling:
         await settling.execute(held, {"job": job})
         async with database.transaction(tenant) as sweeping:
             assert await jobs.requeue_expired(sweeping, tenant) == 0
     async with database.transaction(tenant) as sweeping:
         assert await jobs.requeue_expired(sweeping, tenant) == 1
+
+
+async def _is_given_back(database: Database, tenant: TenantId, job: JobId) -> bool:
+    """Whether a worker that had taken the job's message has left it to be taken again."""
+    async with database.transaction(tenant) as session:
+        found = await session.execute(
+            text("SELECT attempts FROM procrastinate_jobs WHERE args->>'job' = :job AND status = 'todo'"),
+            {"job": str(job)},
+        )
+        return found.scalar_one_or_none() == 1
 
 
 async def _let_the_wait_pass(database: Database, tenant: TenantId, job: JobId) -> None:
