@@ -11,8 +11,8 @@ from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import RECONNECT_S, Database, raw_connection
 
 _CONNECTION_WITHIN_S = 5.0
-_CONNECTIONS = 6
-"""A worker listens on two of them, for jobs that take long and for those that do not."""
+_CONNECTIONS = 7
+"""A worker listens on one of them for each group of jobs."""
 
 
 def messenger(database: Database) -> App:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -16,15 +15,12 @@ from eai.kernel.ids import JobId, TenantId
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.expiry import erase_expired, tenants_with_due_work
+from eai.platform.handlers import SLOTS, Group, JobHandler
 from eai.platform.jobs import Fenced, JobRun, Jobs
 from eai.platform.solitude import Solitude
 
-JobFunction = Callable[[JobRun], Awaitable[None]]
-DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
-
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
-QUICK_SLOTS = 2
 _UNLESS_CLAIMED = RetryStrategy(wait=2, retry_exceptions=(Unavailable,))
 """A message is kept where its job could not be claimed: what fails later comes in a group."""
 
@@ -35,19 +31,6 @@ class JobCrashed(EaiError):
     """A job kept failing in a way nobody foresaw; its logs carry the request id."""
 
     code, status = "job_failed", 500
-
-
-@dataclass(frozen=True, slots=True)
-class JobHandler:
-    """What to run for a job of one name, and what to do once it is given up.
-
-    `run` closes the job itself, with `Jobs.complete` in the transaction of its effect. `give_up`
-    does the same with `Jobs.fail`. `is_slow` jobs have slots of their own: nothing else waits for them.
-    """
-
-    run: JobFunction
-    give_up: DeadLetter
-    is_slow: bool = False
 
 
 class Worker:
@@ -61,17 +44,18 @@ class Worker:
         for name in handlers:
             jobs.app.task(name=name, pass_context=False, retry=_UNLESS_CLAIMED)(self._task(name))
 
-    async def run(self, *, concurrency: int = 4) -> None:
+    async def run(self, slots: Mapping[Group, int] = SLOTS) -> None:
         """Work until cancelled; a job that is running then is handed back. Fails when the sweeps do.
 
-        `concurrency` jobs that take long run at a time, and QUICK_SLOTS of the others beside them.
+        `slots` tells how many jobs of a group run at a time. Groups that it does not name are left to other
+        workers.
         """
         async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
             group.create_task(self._sweep_forever())
-            for is_slow, slots in ((True, concurrency), (False, QUICK_SLOTS)):
-                names = [name for name, handler in self._handlers.items() if handler.is_slow is is_slow]
+            for each, number in slots.items():
+                names = [name for name, handler in self._handlers.items() if handler.group is each]
                 if names:
-                    group.create_task(self._carry_forever(names, slots))
+                    group.create_task(self._carry_forever(names, number))
 
     async def _carry_forever(self, names: Sequence[str], slots: int) -> None:
         while True:

@@ -11,9 +11,10 @@ from eai.bootstrap.composition import Outside, compose
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import raw_connection
+from eai.platform.handlers import JobHandler
 from eai.platform.jobs import Fenced, JobRun
 from eai.platform.outbound import Outbound
-from eai.platform.worker import JobHandler, Worker
+from eai.platform.worker import Worker
 from tests.factories.retrieval import MASTER
 from tests.simulation.connections import GatedConnection, GatedDatabase
 from tests.simulation.outside import GatedVectors, models
