@@ -46,6 +46,8 @@ def try_later(database: Database, jobs: Jobs) -> DeadLetter:
     async def pause(run: JobRun, error: EaiError) -> None:
         log.error("job.paused", job=str(run.job), job_name=run.name, code=error.code)
         async with database.transaction(run.tenant) as session:
-            await jobs.hand_back(session, run, after_s=PAUSE_AFTER_FAILURES_S, counts_as_failure=False)
+            # Unless none was made because each before had killed its process, this attempt ended by itself.
+            ended = not run.is_spent
+            await jobs.hand_back(session, run, after_s=PAUSE_AFTER_FAILURES_S, counts_as_failure=ended)
 
     return pause

@@ -5,10 +5,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 CREATE = text("""
     INSERT INTO eai.jobs
-           (tenant_id, id, name, state, parameters, principal_id, attempt, failures, lease_until)
-    VALUES (:tenant, :job, :name, :state, :parameters, :principal,
-            CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
-            CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
+           (tenant_id, id, name, state, parameters, principal_id, attempt, failures, unsettled, lease_until)
+    VALUES (:tenant, :job, :name, :state, :parameters, :principal, :begun, :begun, :begun,
             now() + make_interval(secs => :lease))""").bindparams(bindparam("parameters", type_=JSONB))
 IS_PENDING = text("""
     SELECT EXISTS (SELECT FROM eai.jobs
@@ -16,24 +14,37 @@ IS_PENDING = text("""
                       AND name = :name AND parameters = :parameters)""").bindparams(
     bindparam("parameters", type_=JSONB)
 )
+# An attempt counts as failed and as unsettled until it ends by itself. The first of a row that nobody settled
+# may have died of what ran beside it, and never is the one that was too many: `last` is as far as it counts.
+# One that follows, when others have failed before, is the last; unless it is alone, it is not to be had.
 CLAIM = text("""
     UPDATE eai.jobs
-       SET state = 'running', attempt = attempt + 1, failures = failures + 1,
+       SET state = 'running', attempt = attempt + 1, unsettled = unsettled + 1,
+           failures = 1 + CASE WHEN unsettled = 1 THEN LEAST(failures, :last) ELSE failures END,
            lease_until = clock_timestamp() + make_interval(secs => :lease), updated_at = now()
      WHERE tenant_id = :tenant AND id = :job
        AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
-       AND (:alone OR failures <> :last)
+       AND (:alone OR unsettled = 0 OR failures < :last OR (failures > :last AND unsettled > 1))
     RETURNING name, attempt, failures, parameters, progress""")
 NEEDS_SOLITUDE = text("""
     SELECT 1 FROM eai.jobs
-     WHERE tenant_id = :tenant AND id = :job AND failures = :last
-       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))""")
+     WHERE tenant_id = :tenant AND id = :job
+       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
+       AND NOT (unsettled = 0 OR failures < :last OR (failures > :last AND unsettled > 1))""")
+POSTPONE = text("""
+    UPDATE eai.jobs
+       SET state = 'queued', lease_until = clock_timestamp() + make_interval(secs => :after)
+     WHERE tenant_id = :tenant AND id = :job
+       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
+    RETURNING name""")
 CONFIRM = text("""
     UPDATE eai.jobs
        SET lease_until = clock_timestamp() + make_interval(secs => :lease),
+           failures = CASE WHEN :further THEN 1 ELSE failures END,
+           unsettled = CASE WHEN :further THEN 1 ELSE unsettled END,
            progress = progress || :progress, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'
-    RETURNING progress""").bindparams(bindparam("progress", type_=JSONB))
+    RETURNING progress, unsettled""").bindparams(bindparam("progress", type_=JSONB))
 COMPLETE = text("""
     UPDATE eai.jobs
        SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()
@@ -54,7 +65,9 @@ ABANDON = text("""
 PARAMETERS = text("SELECT parameters FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")
 HAND_BACK = text("""
     UPDATE eai.jobs
-       SET state = 'queued', failures = LEAST(failures - :refund, :most), updated_at = now(),
+       SET state = 'queued', updated_at = now(),
+           failures = LEAST(failures - CASE WHEN :counts THEN 0 ELSE 1 END, :last),
+           unsettled = CASE WHEN :counts THEN 0 ELSE GREATEST(unsettled - 1, 0) END,
            lease_until = clock_timestamp() + make_interval(secs => :after)
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
 # What the dead have left, and queued rows whose time has come and that nobody claimed: their message is lost,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, TextClause
+from sqlalchemy import CursorResult, Row, TextClause
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.errors import EaiError
@@ -31,13 +31,16 @@ class Pace:
 
     An attempt that does not extend its lease for `lease_s` has lost its job; each worker shows every
     `heartbeat_s` that it lives, is taken for dead after `stalled_after_s`, and looks every
-    `sweep_interval_s` for what the dead have left.
+    `sweep_interval_s` for what the dead have left. A job that has to be alone waits `solitude_within_s` for
+    what runs in its worker, and is tried again `solitude_again_s` later.
     """
 
     lease_s: float = 30.0
     heartbeat_s: float = 3.0
     stalled_after_s: float = 12.0
     sweep_interval_s: float = 5.0
+    solitude_within_s: float = 15.0
+    solitude_again_s: float = 120.0
 
 
 class Fenced(Exception):
@@ -90,7 +93,7 @@ class Jobs:
         """Queue a job; it starts when the caller's transaction commits and vanishes if it rolls back."""
         await session.execute(
             statements.CREATE,
-            _row(tenant, job, name, parameters, principal) | {"state": "queued", "lease": 0},
+            _row(tenant, job, name, parameters, principal) | {"state": "queued", "begun": 0, "lease": 0},
         )
         await self._announce(session, tenant, name, [job])
 
@@ -114,7 +117,8 @@ class Jobs:
         """Record a job that the caller itself runs now; if it dies, the sweep queues the job."""
         await session.execute(
             statements.CREATE,
-            _row(tenant, job, name, parameters, principal) | {"state": "running", "lease": self.pace.lease_s},
+            _row(tenant, job, name, parameters, principal)
+            | {"state": "running", "begun": 1, "lease": self.pace.lease_s},
         )
         return JobRun(tenant, job, name, attempt=1, failures=1, parameters=parameters)
 
@@ -124,7 +128,8 @@ class Jobs:
         """Begin the next attempt; None when the job is done, or held by a live attempt.
 
         The attempt counts as failed until it ends well, so that one that kills its process counts. Unless
-        the caller `is_alone`, a job that has one attempt left is not to be had either.
+        the caller `is_alone`, a job is not to be had either when one before seems to have done so, and one
+        is left.
         """
         values = {"tenant": tenant, "job": job, "lease": self.pace.lease_s}
         values |= {"alone": is_alone, "last": MAX_FAILURES - 1}
@@ -134,20 +139,37 @@ class Jobs:
         return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters, row.progress)
 
     async def needs_solitude(self, session: AsyncSession, tenant: TenantId, job: JobId) -> bool:
-        """Whether the job waits for its last attempt."""
+        """Whether the job is to be had only by who is alone."""
         values = {"tenant": tenant, "job": job, "last": MAX_FAILURES - 1}
         return (await session.execute(statements.NEEDS_SOLITUDE, values)).one_or_none() is not None
 
+    async def postpone(self, session: AsyncSession, tenant: TenantId, job: JobId, *, after_s: float) -> None:
+        """Have a job that nobody holds brought again in `after_s` seconds; no attempt of it is made."""
+        values = {"tenant": tenant, "job": job, "after": after_s}
+        name = await session.scalar(statements.POSTPONE, values)
+        if name is not None:
+            await self._announce(session, tenant, name, [job], after_s=after_s)
+
     async def confirm(
-        self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
+        self,
+        session: AsyncSession,
+        run: JobRun,
+        progress: Mapping[str, Any] | None = None,
+        *,
+        is_further: bool = False,
     ) -> Mapping[str, Any]:
-        """Extend the lease, and fence the transaction; tells all progress so far. Raises Fenced."""
-        values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
-        values |= {"progress": progress or {}, "lease": self.pace.lease_s}
-        row = (await session.execute(statements.CONFIRM, values)).one_or_none()
-        if row is None:
-            raise Fenced
+        """Extend the lease, and fence the transaction; tells all progress so far. Raises Fenced.
+
+        With `is_further` the transaction keeps something that no attempt before had come to: those that died
+        did not die of what lies behind, and count no more.
+        """
+        row = await self._confirm(session, run, progress=progress or {}, further=is_further)
         return cast(Mapping[str, Any], row.progress)
+
+    async def keep(self, session: AsyncSession, run: JobRun) -> bool:
+        """Extend the lease; whether the attempt still needs to be alone, if it did. Raises Fenced."""
+        row = await self._confirm(session, run, progress={}, further=False)
+        return bool(row.unsettled > 1)
 
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
@@ -184,12 +206,11 @@ class Jobs:
     ) -> None:
         """Return the job to the queue, to start again in `after_s` seconds. Raises Fenced.
 
-        It has one more attempt at least, however many have failed.
+        It has one more attempt at least, however many have failed. One that counts has ended by itself: it
+        shows that it is not the job that kills its process.
         """
-        refund = 0 if counts_as_failure else 1
-        await self._update(
-            session, statements.HAND_BACK, run, refund=refund, most=MAX_FAILURES - 1, after=after_s
-        )
+        values = {"counts": counts_as_failure, "last": MAX_FAILURES - 1, "after": after_s}
+        await self._update(session, statements.HAND_BACK, run, **values)
         await self._announce(session, run.tenant, run.name, [run.job], after_s=after_s)
 
     async def requeue_expired(self, session: AsyncSession, tenant: TenantId) -> int:
@@ -210,6 +231,13 @@ class Jobs:
         self, session: AsyncSession, tenant: TenantId, name: str, jobs: Sequence[JobId], *, after_s: float = 0
     ) -> None:
         await announce(self.app, session, tenant, name, jobs, after_s=after_s)
+
+    async def _confirm(self, session: AsyncSession, run: JobRun, **values: Any) -> Row[Any]:
+        values |= {"tenant": run.tenant, "job": run.job, "attempt": run.attempt, "lease": self.pace.lease_s}
+        row = (await session.execute(statements.CONFIRM, values)).one_or_none()
+        if row is None:
+            raise Fenced
+        return row
 
     async def _update(self, session: AsyncSession, statement: TextClause, run: JobRun, **values: Any) -> None:
         keys = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}

@@ -17,7 +17,7 @@ from eai.platform.database import Database
 from eai.platform.expiry import erase_expired, tenants_with_due_work
 from eai.platform.handlers import SLOTS, Group, JobHandler
 from eai.platform.jobs import Fenced, JobRun, Jobs
-from eai.platform.solitude import Solitude
+from eai.platform.solitude import Crowded, LetIn, Solitude
 
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
@@ -40,7 +40,7 @@ class Worker:
         self._database = database
         self._jobs = jobs
         self._handlers = handlers
-        self._solitude = Solitude()
+        self._solitude = Solitude(jobs.pace.solitude_within_s, jobs.pace.solitude_again_s)
         for name in handlers:
             jobs.app.task(name=name, pass_context=False, retry=_UNLESS_CLAIMED)(self._task(name))
 
@@ -82,8 +82,9 @@ class Worker:
     async def run_one(self, tenant: TenantId, job: JobId) -> None:
         """Claim and run one job here and now; does nothing when it is not to be had.
 
-        A job's last attempt has the process to itself: what kills the process then is that job. A run that
-        lost its job to another worker is cancelled. What else goes wrong comes in a group.
+        When attempts at a job seem to have killed their processes, the last one has the process to itself:
+        what kills it then is that job. It is postponed where others do not end soon. A run that lost its job
+        to another worker is cancelled. What else goes wrong comes in a group.
         """
         async with self._solitude.in_company():
             async with self._database.transaction(tenant) as session:
@@ -91,19 +92,26 @@ class Worker:
                 needs_solitude = run is None and await self._jobs.needs_solitude(session, tenant, job)
             if run is not None:
                 await self._run(run)
-        if not needs_solitude:
-            return
-        async with self._solitude.alone():
-            async with self._database.transaction(tenant) as session:
-                run = await self._jobs.claim(session, tenant, job)
-            if run is not None:
-                await self._run(run)
+        if needs_solitude:
+            await self._run_alone(tenant, job)
 
-    async def _run(self, run: JobRun) -> None:
+    async def _run_alone(self, tenant: TenantId, job: JobId) -> None:
+        try:
+            async with self._solitude.alone() as let_in:
+                async with self._database.transaction(tenant) as session:
+                    run = await self._jobs.claim(session, tenant, job)
+                if run is not None:
+                    await self._run(run, let_in)
+        except Crowded:
+            log.info("job.postponed", tenant=str(tenant), job=str(job))
+            async with self._database.transaction(tenant) as session:
+                await self._jobs.postpone(session, tenant, job, after_s=self._jobs.pace.solitude_again_s)
+
+    async def _run(self, run: JobRun, let_in: LetIn | None = None) -> None:
         enter_work(WorkContext())
         try:
             async with asyncio.TaskGroup() as group:
-                beating = group.create_task(self._keep_lease(run))
+                beating = group.create_task(self._keep_lease(run, let_in))
                 await self._settle(run, self._handlers[run.name])
                 beating.cancel()
         except* Fenced:
@@ -148,13 +156,18 @@ class Worker:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.hand_back(session, run, after_s=after_s, counts_as_failure=counts_as_failure)
 
-    async def _keep_lease(self, run: JobRun) -> None:
-        """Extend the lease for as long as the run lasts. Raises Fenced, which ends the run too."""
+    async def _keep_lease(self, run: JobRun, let_in: LetIn | None) -> None:
+        """Extend the lease for as long as the run lasts. Raises Fenced, which ends the run too.
+
+        Once a run that is alone has come further than those that died, others are let in.
+        """
         while True:
             await asyncio.sleep(self._jobs.pace.lease_s / 3)
             with suppress(Unavailable):
                 async with self._database.transaction(run.tenant) as session:
-                    await self._jobs.confirm(session, run)
+                    needs_solitude = await self._jobs.keep(session, run)
+                if let_in is not None and not needs_solitude:
+                    await let_in()
 
     async def _sweep_forever(self) -> None:
         while True:

@@ -75,7 +75,9 @@ class Dropping:
     async def _remove_chunks(self, run: JobRun, generation: UUID) -> int:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
-            return await GenerationRows(session, run.tenant).delete_chunks(generation, CHUNKS_PER_STEP)
+            removed = await GenerationRows(session, run.tenant).delete_chunks(generation, CHUNKS_PER_STEP)
+            await self._jobs.confirm(session, run, is_further=removed > 0)
+            return removed
 
 
 class ReindexSweep:

@@ -12,6 +12,7 @@ from eai.knowledge.jobs import try_later
 from eai.platform.database import Database
 from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import JobRun, Jobs
+from eai.platform.solitude import LetIn
 from eai.platform.worker import Worker
 from tests.conftest import DatabaseUrls
 from tests.integration.faults.outages import eventually
@@ -103,7 +104,7 @@ async def test_a_run_whose_job_another_worker_took_over_ends(
     class Hurried(Worker):
         """Shows that it lives once the job is another's, and not only after ten seconds."""
 
-        async def _keep_lease(self, run: JobRun) -> None:
+        async def _keep_lease(self, run: JobRun, let_in: LetIn | None) -> None:
             await is_taken_over.wait()
             async with database.transaction(tenant) as session:
                 await jobs.confirm(session, run)

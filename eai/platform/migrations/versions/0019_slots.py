@@ -1,4 +1,4 @@
-"""What lets the sweep pass over jobs whose message is on its way, however many they are."""
+"""What tells which jobs the sweep has to look at, and which of them may have killed their process."""
 
 from alembic import op
 
@@ -9,7 +9,18 @@ down_revision = "0018"
 
 
 def upgrade() -> None:
-    """Indexes that answer, of one tenant, what the dead have left, what waits, and who is still told."""
+    """Let a job count how its attempts ended, and let indexes answer what the sweep asks."""
+    _attempts()
+    _sweep()
+
+
+def _attempts() -> None:
+    """`unsettled`: attempts in a row whose end nobody settled, the present one among them."""
+    op.execute("ALTER TABLE eai.jobs ADD COLUMN unsettled integer NOT NULL DEFAULT 0")
+
+
+def _sweep() -> None:
+    """Of one tenant: what the dead have left, what waits, and which jobs a message still waits for."""
     op.execute("DROP INDEX eai.jobs_leases")
     op.execute("""
         CREATE INDEX jobs_leases ON eai.jobs (tenant_id, state, lease_until)
