@@ -143,6 +143,7 @@ def test_only_the_named_steps_run_with_the_rights_of_others(admin: psycopg.Conne
         ("list_tenant_ids", "eai_sweeper"),
         ("tenants_with_due_work", "eai_sweeper"),
         ("tenants_with_expired_calls", "eai_sweeper"),
+        ("tenants_with_retired_generations", "eai_sweeper"),
         ("calls_in_flight", "eai_sweeper"),
         ("audit_append", "eai_audit"),
         ("audit_flush", "eai_audit"),

@@ -231,8 +231,7 @@ class ReindexSettings(Group):
         default=300.0,
         gt=0,
         le=86_400,
-        description="Seconds between two looks for generations to drop and for reindexes that nobody heard "
-        "of. A requested reindex begins at once.",
+        description="Seconds between two looks for generations to drop. A requested reindex begins at once.",
     )
     grace_s: Annotated[float, Env("EAI_REINDEX_GRACE_SECONDS")] = Field(
         default=86_400.0,

@@ -2,7 +2,8 @@
 
 from alembic import op
 
-from eai.platform.roles import JOBS_SCHEMA
+from eai.platform.roles import JOBS_SCHEMA, SWEEPER
+from eai.platform.tenancy import step_function
 
 revision = "0019"
 down_revision = "0018"
@@ -12,6 +13,7 @@ def upgrade() -> None:
     """Let a job count how its attempts ended, and let indexes answer what the sweep asks."""
     _attempts()
     _sweep()
+    _retired()
 
 
 def _attempts() -> None:
@@ -28,3 +30,18 @@ def _sweep() -> None:
     op.execute(f"""
         CREATE INDEX jobs_announced ON {JOBS_SCHEMA}.procrastinate_jobs ((args->>'job'))
         WHERE status = 'todo'""")
+
+
+def _retired() -> None:
+    """Ids of tenants alone, found by what is over and not by asking each tenant."""
+    op.execute("""
+        CREATE INDEX generations_retired_due ON eai.kb_generations (retired_at) WHERE state = 'retired'""")
+    op.execute(f"CREATE POLICY sweep ON eai.kb_generations FOR SELECT TO {SWEEPER} USING (true)")
+    op.execute(f"GRANT SELECT (tenant_id, state, retired_at) ON eai.kb_generations TO {SWEEPER}")
+    op.execute("""
+        CREATE FUNCTION eai.tenants_with_retired_generations(p_grace interval) RETURNS SETOF uuid
+        LANGUAGE sql STABLE SECURITY DEFINER SET search_path = eai, pg_temp AS $$
+            SELECT DISTINCT g.tenant_id FROM kb_generations g
+             WHERE g.state = 'retired' AND g.retired_at <= now() - p_grace
+        $$""")
+    step_function("tenants_with_retired_generations(interval)", SWEEPER)
