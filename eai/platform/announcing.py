@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from procrastinate.types import JSONDict
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.ids import JobId, TenantId
@@ -36,10 +37,14 @@ async def announce(
     *,
     after_s: float = 0,
 ) -> None:
-    """Have workers told of jobs of one name, in `after_s` seconds, if the session's transaction commits."""
+    """Have workers told of jobs of one name, in `after_s` seconds, if the session's transaction commits.
+
+    In what is left of the queue the tenant has one turn in each round, however many jobs it has there.
+    """
     task = app.configure_task(
         name,
         queue=name,
+        priority=await session.scalar(_TURN, {"tenant": str(tenant), "name": name}),
         connection=await raw_connection(session),
         schedule_in={"seconds": after_s} if after_s else None,
     )
@@ -49,3 +54,17 @@ async def announce(
     except ConnectorException as error:
         # It hides what happened, which the transaction around this knows how to tell.
         raise (error.__cause__ or error) from error
+
+
+# Start-time fair queueing, with jobs of equal cost: a message's round is the one that the queue has come to,
+# or the one after the tenant's last. Rounds count downwards, because the highest priority goes first; an
+# empty queue begins anew. What is to come later says nothing of where the queue is. Two that are announced at
+# once may get the same round, which costs nobody more than a turn. At the bound, which takes two thousand
+# million jobs without a pause, who comes first goes first.
+_TURN = text("""
+    SELECT GREATEST(-2000000000, COALESCE(LEAST(
+           (SELECT max(priority) FROM eai_jobs.procrastinate_jobs
+             WHERE status = 'todo' AND queue_name = :name
+               AND (scheduled_at IS NULL OR scheduled_at <= now())),
+           (SELECT min(priority) - 1 FROM eai_jobs.procrastinate_jobs
+             WHERE status = 'todo' AND queue_name = :name AND args->>'tenant' = :tenant)), 0))""")

@@ -13,6 +13,7 @@ def upgrade() -> None:
     """Let a job count how its attempts ended, and let indexes answer what the sweep asks."""
     _attempts()
     _sweep()
+    _turns()
     _retired()
 
 
@@ -30,6 +31,16 @@ def _sweep() -> None:
     op.execute(f"""
         CREATE INDEX jobs_announced ON {JOBS_SCHEMA}.procrastinate_jobs ((args->>'job'))
         WHERE status = 'todo'""")
+
+
+def _turns() -> None:
+    """Which round a queue has come to, and which is the last in which a tenant has a turn there."""
+    for name, columns in (
+        ("jobs_rounds", "queue_name, priority"),
+        ("jobs_turns", "queue_name, (args->>'tenant'), priority"),
+    ):
+        op.execute(f"""
+            CREATE INDEX {name} ON {JOBS_SCHEMA}.procrastinate_jobs ({columns}) WHERE status = 'todo'""")
 
 
 def _retired() -> None:
