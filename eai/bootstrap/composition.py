@@ -140,7 +140,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
-        reindex_sweep=ReindexSweep(database, jobs, dropping, interval_s=settings.reindex.interval_s),
+        reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas()),
         retrieval=Retrieval(
             QueryRows(database, peppers),

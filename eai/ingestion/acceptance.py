@@ -142,7 +142,7 @@ class Acceptance:
         if version.job_id is None or version.status not in {"pending", "processing"}:
             return Accepted(document, is_new=True)
         job = JobId(version.job_id)
-        run = await self._jobs.claim(session, subject.tenant, job) if waits else None
+        run = await self._jobs.claim(session, subject.tenant, job, is_alone=False) if waits else None
         work = await load_work(session, subject.tenant, run.parameters) if run else None
         return Accepted(document, is_new=True, job=job, run=run, work=work)
 

@@ -20,8 +20,8 @@ from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.platform import metrics
 from eai.platform.database import Database
+from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import JobRun, Jobs
-from eai.platform.worker import JobHandler
 from eai.tenants.repository import TenantRows, list_tenant_ids
 
 CHECK = "integrity.check"
@@ -59,8 +59,8 @@ class IntegrityJobs:
     def handlers(self) -> Mapping[str, JobHandler]:
         """What a worker runs for each job of this slice."""
         return {
-            CHECK: JobHandler(self.check, self.give_up, is_slow=True),
-            REPAIR: JobHandler(self.repair, self.give_up, is_slow=True),
+            CHECK: JobHandler(self.check, self.give_up, Group.MAINTENANCE),
+            REPAIR: JobHandler(self.repair, self.give_up, Group.MAINTENANCE),
         }
 
     async def queue_due(self, interval_s: float) -> None:

@@ -221,7 +221,8 @@ class Building:
             done = await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
             stored = {draft.version for draft in wanted}
             unwanted = [draft for draft in drafts if draft.version not in stored]
-            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted], **done})
+            told = {"writing": [_name(draft) for draft in unwanted], **done}
+            await self._jobs.confirm(session, run, told, is_further=bool(wanted))
         return unwanted
 
     async def _in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> Sequence[Draft]:

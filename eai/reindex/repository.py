@@ -33,12 +33,14 @@ from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.lexical import Language
 from eai.knowledge.models import Chunk, DocumentVersion, Generation, KnowledgeBase, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
+from eai.platform.database import Database
 from eai.platform.listing import part
 from eai.reindex.models import ReindexJob
 
 ACTIVE = ("queued", "running", "verifying")
 _FRESH = {"populate_existing": True}
 _PAGE = 256
+_RETIRED = "SELECT eai.tenants_with_retired_generations(make_interval(secs => %(grace_s)s))"
 
 
 class Place(NamedTuple):
@@ -63,6 +65,16 @@ class SpansAndLanguage(NamedTuple):
 
     spans: Sequence[SpanRights]
     language: Language
+
+
+async def tenants_with_retired_generations(database: Database, grace_s: float) -> Sequence[TenantId]:
+    """Tenants with a generation that has been retired for `grace_s`.
+
+    A named cross-tenant step, run under the role `eai_sweeper`, that tells ids and nothing else. What it
+    costs grows with what is due.
+    """
+    rows = await database.statement(_RETIRED, {"grace_s": grace_s}, is_repeatable=True)
+    return [TenantId(tenant) for (tenant,) in rows]
 
 
 class ReindexRows:

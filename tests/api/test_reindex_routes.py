@@ -8,6 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from eai.reindex import building, flipping
+from eai.reindex.dropping import ReindexSweep
+from eai.reindex.repository import tenants_with_retired_generations
 from tests.api.test_jobs import changes
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
@@ -277,14 +279,16 @@ async def test_after_the_grace_period_the_former_generation_is_dropped(
     base = await company.base()
     document = await company.document(base, "Refunds are paid within a week.")
     job = await ended(company.admin, base, await reindex(company, base))
-    dropping = stack.platform.generation_dropping
-    assert await dropping.drop_retired(UUID(company.id)) == 0
+    dropping, tenant = stack.platform.generation_dropping, UUID(company.id)
+    assert tenant not in await tenants_with_retired_generations(stack.platform.database, 86_400)
+    assert await dropping.drop_retired(tenant) == 0
+    assert tenant in await tenants_with_retired_generations(stack.platform.database, 0)
     dropping._grace_s = 0
     try:
-        assert await dropping.drop_retired(UUID(company.id)) == 1
-        assert await dropping.drop_retired(UUID(company.id)) == 0
+        await ReindexSweep(dropping, interval_s=60).run_due()
     finally:
         dropping._grace_s = 86_400
+    assert tenant not in await tenants_with_retired_generations(stack.platform.database, 0)
     await judge.judge(company.id)
     assert await found(company, base) == [document]
     path = f"/v1/knowledge-bases/{base}/reindex-jobs/{job['job_id']}/rollback"

@@ -92,6 +92,7 @@ class BaseDeletions:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             removed = await ChunkRows(session, run.tenant).delete_some(base, CHUNKS_PER_STEP)
+            await self._jobs.confirm(session, run, is_further=removed > 0)
             await ReceiptRows(session, run.tenant).add(base, chunks=removed)
         return removed
 

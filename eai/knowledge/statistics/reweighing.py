@@ -36,7 +36,7 @@ class Reweighing:
             await self._write(run, generation, batch)
             place = _Place(generation.average_length, batch[-1].point)
             async with self._database.transaction(run.tenant) as session:
-                await self._jobs.confirm(session, run, progress=place.to_progress())
+                await self._jobs.confirm(session, run, progress=place.to_progress(), is_further=True)
 
     async def _next(self, run: JobRun, place: "_Place") -> tuple[Generation, Sequence[ChunkText]] | None:
         """The next batch with its generation; None when the job is done, and closed."""

@@ -34,8 +34,8 @@ NOT_TRIED = {
     "eai/knowledge/documents/deletion.py Deletions._hand_back commit",
     "eai/knowledge/jobs.py try_later.<locals>.pause commit",
     "eai/platform/worker.py Worker._hand_back commit",
-    # The last attempt at a job, and what follows it: see test_poison.
-    "eai/platform/worker.py Worker.run_one commit",
+    # The last attempt at a job that kills its process, and what follows it: see test_poison.
+    "eai/platform/worker.py Worker._run_alone commit",
     "eai/reindex/running.py Reindexing.give_up commit",
     # Begun anew because the base is searched elsewhere: a race, see the tests of those.
     "eai/ingestion/service.py Ingestion._index_and_serve commit",
