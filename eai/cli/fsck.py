@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from eai.tenants.repository import list_tenant_ids
 CLEAN, FOUND, NOT_DONE = 0, 1, 2
 
 _POLL_S = 0.2
-_SETTLED = {"completed", "failed", "cancelled"}
+_TELL_EVERY_S = 10.0
 
 
 class RepairLost(EaiError):
@@ -91,11 +93,17 @@ async def _examined(
 
 
 class Examiner:
-    """Examines and repairs tenants of one platform, where no worker need be running. One per platform."""
+    """Examines and repairs tenants of one platform, by a worker of its own where none is given.
 
-    def __init__(self, platform: Platform) -> None:
+    `tell` is given a line about what is waited for.
+    """
+
+    def __init__(
+        self, platform: Platform, worker: Worker | None = None, *, tell: Callable[[str], None] = report
+    ) -> None:
         self._platform = platform
-        self._worker = Worker(platform.database, platform.jobs, job_handlers(platform))
+        self._tell = tell
+        self._worker = worker or Worker(platform.database, platform.jobs, job_handlers(platform))
 
     async def examine(self, tenant: TenantId, *, repairs: bool, is_deep: bool) -> Outcome:
         """Examine a tenant, after a repair where one is asked for. Raises Unavailable, RepairLost."""
@@ -105,21 +113,36 @@ class Examiner:
 
     async def _repaired(self, tenant: TenantId, *, is_deep: bool) -> Mapping[str, int]:
         """Repair as a job, which a worker takes up again if this process dies; what was mended."""
-        job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
-        while job is None:
-            # Somebody else is at it: what is left then is ours.
-            await asyncio.sleep(_POLL_S)
-            job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
-        await self._worker.run_one(tenant, job)
-        state = await self._state(tenant, job)
-        while state == "running":
-            await asyncio.sleep(_POLL_S)
-            state = await self._state(tenant, job)
-        if state not in _SETTLED:
-            raise Unavailable
-        if state != "completed":
+        mended: Counter[str] = Counter()
+        while (job := await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)) is None:
+            # What an earlier one leaves is ours; that it failed is not.
+            earlier = await self._platform.integrity_jobs.pending_repair(tenant)
+            if earlier is not None and await self._end(tenant, earlier) == "completed":
+                mended.update(await self._mended(tenant))
+        if await self._end(tenant, job) != "completed":
             raise RepairLost
+        mended.update(await self._mended(tenant))
         await self._follow(tenant)
+        return mended
+
+    async def _end(self, tenant: TenantId, job: JobId) -> str | None:
+        """How a job ended: done here, unless a live worker has it. Raises Unavailable when it was put off."""
+        began = told = time.monotonic()
+        while True:
+            # Each time, for its holder may be dead: nobody else may be there to take it over.
+            await self._worker.run_one(tenant, job)
+            state = await self._state(tenant, job)
+            if state == "queued":
+                raise Unavailable
+            if state != "running":
+                return state
+            if told == began or time.monotonic() - told >= _TELL_EVERY_S:
+                told = time.monotonic()
+                waited = f"{told - began:.0f} s"
+                self._tell(f"tenant {tenant}: waiting for a repair that is under way already, since {waited}")
+            await asyncio.sleep(_POLL_S)
+
+    async def _mended(self, tenant: TenantId) -> Mapping[str, int]:
         async with self._platform.database.transaction(tenant) as session:
             last = await MendingRows(session, tenant).last_report()
         return {} if last is None else last.mended

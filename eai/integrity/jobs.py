@@ -87,6 +87,11 @@ class IntegrityJobs:
         async with self._database.transaction(tenant) as session:
             return await self._create(session, tenant, REPAIR, {"is_deep": is_deep})
 
+    async def pending_repair(self, tenant: TenantId) -> JobId | None:
+        """The repair of `tenant` that is queued or under way, whoever asked for it."""
+        async with self._database.transaction(tenant) as session:
+            return await MendingRows(session, tenant).job_pending(REPAIR)
+
     async def check(self, run: JobRun) -> None:
         """Examine a tenant, and put the index right: it is made of rows, so that nothing is lost by it.
 
@@ -147,9 +152,8 @@ class IntegrityJobs:
         self, session: AsyncSession, tenant: TenantId, name: str, parameters: Mapping[str, bool]
     ) -> JobId | None:
         await TenantRows(session, tenant).hold()
-        for given in ({}, {"is_deep": False}, {"is_deep": True}):
-            if await self._jobs.is_pending(session, tenant, name, given):
-                return None
+        if await MendingRows(session, tenant).job_pending(name) is not None:
+            return None
         job = JobId(uuid4())
         await self._jobs.create(session, tenant, job, name, parameters)
         return job

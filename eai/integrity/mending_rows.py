@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.integrity.models import IntegrityReport
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId, VersionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,11 @@ class MendingRows:
         """Queued jobs of these names, the oldest first."""
         rows = await self._session.execute(_WAITING, {"tenant": self._tenant, "names": list(names)})
         return [found for (found,) in rows]
+
+    async def job_pending(self, name: str) -> JobId | None:
+        """The oldest job of this name that has not ended."""
+        found = await self._session.scalar(_PENDING, {"tenant": self._tenant, "name": name})
+        return None if found is None else JobId(found)
 
     async def state_of(self, job: UUID) -> str | None:
         """The state of a job; None when there is no such job."""
@@ -220,6 +225,9 @@ _HOLD = text("""
 _WAITING = text("""
     SELECT id FROM eai.jobs WHERE tenant_id = :tenant AND state = 'queued' AND name = ANY (:names)
      ORDER BY created_at, id""")
+_PENDING = text("""
+    SELECT id FROM eai.jobs WHERE tenant_id = :tenant AND state IN ('queued', 'running') AND name = :name
+     ORDER BY created_at, id LIMIT 1""")
 _STATE = text("SELECT state FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")
 _IS_DUE = text("""
     SELECT NOT EXISTS (SELECT FROM eai.integrity_reports
