@@ -17,12 +17,14 @@ from eai.cli.home_services import awake
 from eai.cli.terminal import report
 from eai.integrations.home import HomeInUse, HomeUnusable
 from eai.integrations.postgres import PostgresFailed
-from eai.integrity.findings import REPAIRABLE, Report
+from eai.integrity.errors import VectorStoreNotOurs
+from eai.integrity.findings import POINT_KINDS, REPAIRABLE, Kind, Report
 from eai.integrity.mending import FOLLOWING
 from eai.integrity.mending_rows import MendingRows
 from eai.integrity.service import NOT_CHECKED
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import JobId, TenantId
+from eai.platform.i18n import Language, messages
 from eai.platform.logging import configure_logging
 from eai.platform.settings import SettingsError
 from eai.platform.worker import Worker
@@ -42,15 +44,17 @@ class RepairLost(EaiError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was found in one tenant in the end, and what was mended before."""
+    """What was found in one tenant in the end, what was mended before, and why points were let be."""
 
     report: Report
     mended: Mapping[str, int]
     failed: tuple[str, ...]
+    refused: EaiError | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As it is printed."""
-        return {**self.report.to_json(), "mended": dict(self.mended)}
+        refused = None if self.refused is None else self.refused.code
+        return {**self.report.to_json(), "mended": dict(self.mended), "refused": refused}
 
 
 def run(
@@ -60,12 +64,15 @@ def run(
     tenant: UUID | None,
     repairs: bool,
     is_deep: bool,
+    adopts_index: bool,
     as_json: bool,
 ) -> int:
     """Print what was found; 0 when nothing was, 1 when something was, 2 when it cannot be said."""
     configure_logging(level="ERROR")
     try:
-        outcomes = asyncio.run(_examined(environ, home, tenant, repairs=repairs, is_deep=is_deep))
+        outcomes = asyncio.run(
+            _examined(environ, home, tenant, repairs=repairs, is_deep=is_deep, adopts_index=adopts_index)
+        )
     except (SettingsError, NotStarted, HomeInUse, HomeUnusable, PostgresFailed) as error:
         report(str(error))
         return NOT_DONE
@@ -81,12 +88,20 @@ def run(
 
 
 async def _examined(
-    environ: Mapping[str, str], home: Path | None, tenant: UUID | None, *, repairs: bool, is_deep: bool
+    environ: Mapping[str, str],
+    home: Path | None,
+    tenant: UUID | None,
+    *,
+    repairs: bool,
+    is_deep: bool,
+    adopts_index: bool,
 ) -> list[Outcome]:
     async with awake(environ, home) as settings, start(settings) as platform:
         known = await list_tenant_ids(platform.database)
         if tenant is not None and tenant not in known:
             raise NotStarted(f"there is no tenant {tenant}")
+        if adopts_index:
+            await platform.integrity_jobs.adopt_index()
         chosen = known if tenant is None else [TenantId(tenant)]
         examiner = Examiner(platform)
         return [await examiner.examine(each, repairs=repairs, is_deep=is_deep) for each in chosen]
@@ -109,7 +124,17 @@ class Examiner:
         """Examine a tenant, after a repair where one is asked for. Raises Unavailable, RepairLost."""
         mended = await self._repaired(tenant, is_deep=is_deep) if repairs else {}
         examination = await self._platform.integrity.examine(tenant, is_deep=is_deep)
-        return Outcome(examination.report, mended, examination.failed)
+        refused = await self._refused(examination.report, repairs=repairs)
+        return Outcome(examination.report, mended, examination.failed, refused)
+
+    async def _refused(self, report: Report, *, repairs: bool) -> VectorStoreNotOurs | None:
+        """Why points are still wrong, where they were not to be touched."""
+        found = {finding.kind for finding in report.findings}
+        if Kind.STORE_NOT_OURS in found:
+            return VectorStoreNotOurs()
+        if not repairs or not found & POINT_KINDS or await self._platform.store_ownership.is_ours():
+            return None
+        return VectorStoreNotOurs()
 
     async def _repaired(self, tenant: TenantId, *, is_deep: bool) -> Mapping[str, int]:
         """Repair as a job, which a worker takes up again if this process dies; what was mended."""
@@ -161,7 +186,7 @@ class Examiner:
 
 def code_of(outcomes: Sequence[Outcome]) -> int:
     """The exit code that says what was found."""
-    if any(outcome.report.findings for outcome in outcomes):
+    if any(outcome.report.findings or outcome.refused for outcome in outcomes):
         return FOUND
     return NOT_DONE if any(outcome.failed for outcome in outcomes) else CLEAN
 
@@ -177,11 +202,18 @@ def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
                 f"FOUND   tenant {outcome.report.tenant}: {finding.count} {finding.kind}{hint}: "
                 f"{', '.join(finding.ids)}{more}"
             )
+        if outcome.refused is not None:
+            yield f"REFUSED tenant {outcome.report.tenant}: {words_for(outcome.refused)}"
         for name in outcome.failed:
             yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked"
     yield summary(outcomes)
     if not is_deep:
         yield f"not looked at without --deep: {', '.join(NOT_CHECKED).replace('_', ' ')}"
+
+
+def words_for(error: EaiError) -> str:
+    """What a person is told, with the code that scripts know."""
+    return f"{error.code}: {messages()[error.code].say(Language.EN, error.details)}"
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

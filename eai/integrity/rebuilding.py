@@ -8,6 +8,7 @@ from uuid import UUID
 from eai.integrity.findings import Found, Kind
 from eai.integrity.matter import point_of
 from eai.integrity.mending_rows import MendingRows
+from eai.integrity.ownership import StoreOwnership
 from eai.integrity.repository import ChunkMatter, ChunkPlace, Difference, ExaminationRows, GenerationToExamine
 from eai.integrity.strangers import Stranger
 from eai.kernel.ids import TenantId
@@ -29,14 +30,18 @@ class State(NamedTuple):
 class Rebuilding:
     """Makes points what their rows are; harmless to repeat, and at any point to interrupt."""
 
-    def __init__(self, database: Database, vectors: Vectors, jobs: Jobs) -> None:
+    def __init__(self, database: Database, vectors: Vectors, jobs: Jobs, ownership: StoreOwnership) -> None:
         self._database = database
         self._vectors = vectors
         self._jobs = jobs
+        self._ownership = ownership
 
     async def mend(self, run: JobRun, found: Sequence[Found]) -> None:
-        """Mend every point in `found`. Raises VectorStoreUnavailable, Fenced."""
+        """Mend every point in `found`. Raises VectorStoreUnavailable, VectorStoreNotOurs, Fenced."""
         differences = [each for each in found if isinstance(each.where, Difference)]
+        strangers = [each.where for each in found if isinstance(each.where, Stranger)]
+        if differences or strangers:
+            await self._ownership.require()
         for step in _steps([each for each in differences if each.kind in ORPHANS]):
             await self._confirm(run)
             await self._remove_orphans(run.tenant, [each.where for each in step])
@@ -45,9 +50,8 @@ class Rebuilding:
         for step in _steps([each for each in differences if each.kind not in ORPHANS]):
             await self._confirm(run)
             await self._write(run.tenant, [UUID(each.id) for each in step])
-        for each in found:
-            if isinstance(each.where, Stranger):
-                await self._vectors.delete(each.where.space, Selector(each.where.key))
+        for stranger in strangers:
+            await self._vectors.delete(stranger.space, Selector(stranger.key))
 
     async def _confirm(self, run: JobRun) -> None:
         async with self._database.transaction(run.tenant) as session:
