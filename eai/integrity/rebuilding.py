@@ -60,7 +60,7 @@ class Rebuilding:
     async def _remove_orphans(self, tenant: TenantId, orphans: Sequence[Difference]) -> None:
         """Remove points without rows, unless somebody has begun to give them some.
 
-        This is the one place that waits for the store inside a transaction: while their documents are
+        The store is waited for inside the transaction, as by a reindex that flips: while their documents are
         held, nobody can begin to write these very points again and count them before they go.
         """
         async with self._database.transaction(tenant) as session:
@@ -83,13 +83,15 @@ class Rebuilding:
         Whoever changes a row later moves or removes its point later as well. A chunk that stopped serving
         meanwhile may have lost its point before it was written here, so it goes again.
         """
-        before = None
+        before: State | None = None
+        written_to: Mapping[UUID, GenerationToExamine] = {}
         while ids:
             generations, matter = await self._read(tenant, ids)
             state = _state(generations, matter)
             if before is not None:
                 gone = [each for each in before.places if each not in state.places]
-                await self._take_back(generations, before, gone)
+                # A generation may be gone by now, rows and all: the point was written to what it was.
+                await self._take_back(written_to, before, gone)
                 if all(state.places[each] == before.places[each] for each in state.places) and all(
                     before.averages.get(each) == average for each, average in state.averages.items()
                 ):
@@ -101,7 +103,7 @@ class Rebuilding:
                 if points:
                     await self._vectors.ensure_space(generation.space)
                     await self._vectors.upsert(generation.space, points)
-            before = state
+            before, written_to = state, generations
 
     async def _read(
         self, tenant: TenantId, ids: Sequence[UUID]
