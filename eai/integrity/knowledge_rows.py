@@ -44,13 +44,16 @@ _SIZE_WRONG = """
     SELECT c.id FROM eai.kb_chunks c
       JOIN eai.kb_generations g ON g.tenant_id = c.tenant_id AND g.id = c.generation
      WHERE c.tenant_id = :tenant AND c.dimensions <> g.dimensions"""
+# A generation that is older than the columns of its cutting has that of its base.
 _BASE_GENERATION_WRONG = """
     SELECT b.id FROM eai.knowledge_bases b
       LEFT JOIN eai.kb_generations g
         ON g.tenant_id = b.tenant_id AND g.base_id = b.id AND g.id = b.vector_generation
      WHERE b.tenant_id = :tenant AND b.deleting_since IS NULL
-       AND ((g.state, g.collection, g.dimensions, g.embedding_model)
-            IS DISTINCT FROM ('serving', b.vector_collection, b.dimensions, b.embedding_model)
+       AND ((g.state, g.collection, g.dimensions, g.embedding_model,
+             COALESCE(g.chunk_size, b.chunk_size), COALESCE(g.chunk_overlap, b.chunk_overlap))
+            IS DISTINCT FROM ('serving', b.vector_collection, b.dimensions, b.embedding_model,
+                              b.chunk_size, b.chunk_overlap)
             OR EXISTS (SELECT FROM eai.kb_generations o
                         WHERE o.tenant_id = b.tenant_id AND o.base_id = b.id
                           AND o.state = 'serving' AND o.id <> b.vector_generation))"""

@@ -150,7 +150,9 @@ _DIGEST = text("""
 _FOLLOW = text("""
     UPDATE eai.knowledge_bases b
        SET vector_generation = g.id, vector_collection = g.collection, dimensions = g.dimensions,
-           embedding_model = g.embedding_model, revision = b.revision + 1
+           embedding_model = g.embedding_model, revision = b.revision + 1,
+           chunk_size = COALESCE(g.chunk_size, b.chunk_size),
+           chunk_overlap = COALESCE(g.chunk_overlap, b.chunk_overlap)
       FROM eai.kb_generations g
      WHERE b.tenant_id = :tenant AND b.id = :base AND g.tenant_id = b.tenant_id AND g.base_id = b.id
        AND g.state = 'serving'
