@@ -72,12 +72,14 @@ class RowMending:
             await self._recount(run)
 
     async def _mend_classes(self, tenant: TenantId, found: Sequence[Found]) -> None:
-        for each in found:
-            base, number = each.where
-            async with self._database.transaction(tenant) as session:
-                rows = await ExaminationRows(session, tenant).classes()
-                row = next(r for r in rows if (r.base_id, r.number) == (base, number))
-                await MendingRows(session, tenant).set_digest(base, number, rights_of(row).digest)
+        if not found:
+            return
+        wanted = {each.where for each in found}
+        async with self._database.transaction(tenant) as session:
+            for row in await ExaminationRows(session, tenant).classes():
+                if (row.base_id, row.number) in wanted:
+                    digest = rights_of(row).digest
+                    await MendingRows(session, tenant).set_digest(row.base_id, row.number, digest)
 
     async def _mend_bases(self, tenant: TenantId, found: Sequence[Found]) -> None:
         for each in found:
