@@ -9,6 +9,7 @@ from sqlalchemy import CursorResult, TextClause, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.integrity.ledger_rows import TAKEN
 from eai.integrity.models import IntegrityReport
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId, VersionId
 
@@ -188,18 +189,9 @@ _GOING = text("""
        AND NOT EXISTS (SELECT FROM eai.knowledge_bases b WHERE b.tenant_id = :tenant AND b.id = r.id)""")
 _NOTE_JOB = text("""
     UPDATE eai.deletion_receipts SET job_id = :job WHERE tenant_id = :tenant AND id = :receipt""")
-_TAKEN = """
-    SELECT q.quota, q.period_start,
-           COALESCE(sum(q.amount) FILTER (WHERE r.state = 'held'), 0) AS held,
-           sum(CASE WHEN r.state IN ('held', 'released') THEN 0
-                    WHEN q.metric = 'tokens' THEN r.tokens_used ELSE q.amount END) AS spent
-      FROM eai.model_reservations r
-     CROSS JOIN LATERAL jsonb_to_recordset(r.quotas)
-           AS q (quota uuid, period_start timestamptz, metric text, amount bigint)
-     WHERE r.tenant_id = :tenant GROUP BY 1, 2"""
 _ADD_USAGE_OF = f"""
     INSERT INTO eai.quota_usage (tenant_id, quota_id, period_start)
-    SELECT :tenant, t.quota, t.period_start FROM ({_TAKEN}) t WHERE t.held > 0
+    SELECT :tenant, t.quota, t.period_start FROM ({TAKEN}) t WHERE t.held > 0
     ON CONFLICT DO NOTHING"""  # noqa: S608 - constants only
 _ADD_USAGE = text(_ADD_USAGE_OF)
 _HOLD_USAGE = text("""
@@ -210,7 +202,7 @@ _RECOUNT_OF = f"""
                    CASE WHEN o.period_start > now() - interval '6 days' THEN COALESCE(t.spent, 0)
                         ELSE GREATEST(o.used, COALESCE(t.spent, 0)) END AS used
               FROM eai.quota_usage o
-              LEFT JOIN ({_TAKEN}) t ON t.quota = o.quota_id AND t.period_start = o.period_start
+              LEFT JOIN ({TAKEN}) t ON t.quota = o.quota_id AND t.period_start = o.period_start
              WHERE o.tenant_id = :tenant) n
      WHERE u.tenant_id = :tenant AND u.quota_id = n.quota_id AND u.period_start = n.period_start
        AND (u.reserved, u.used) <> (n.held, n.used)"""  # noqa: S608 - constants only
