@@ -20,13 +20,10 @@ from eai.integrity.mending_rows import Going, MendingRows, Version
 from eai.integrity.repository import ExaminationRows
 from eai.integrity.rules import rights_of
 from eai.integrity.statistics import missing_from
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, PointId, TenantId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId
 from eai.knowledge.bases.deletion import DELETE_BASE
 from eai.knowledge.bases.repository import BaseRows
-from eai.knowledge.chunks.alignment import class_of
-from eai.knowledge.chunks.repository import ChunkRows
-from eai.knowledge.chunks.rights_classes import class_numbers
-from eai.knowledge.chunks.spans import OwnRights
+from eai.knowledge.chunks.alignment import file_chunks
 from eai.knowledge.documents.deletion import DELETE_DOCUMENT
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, RETIRE_VERSION
@@ -98,24 +95,7 @@ class RowMending:
                 row = await DocumentRows(session, tenant, base).lock_any(document)
                 if row is None:
                     continue
-                chunks = ChunkRows(session, tenant)
-                own = {
-                    each: OwnRights(each.readers, each.classification)
-                    for each in await chunks.rights(document)
-                }
-                wanted = {each: class_of(row, rights) for each, rights in own.items()}
-                numbers = await class_numbers(session, tenant, base, set(wanted.values()))
-                moved: dict[tuple[int, OwnRights], list[PointId]] = defaultdict(list)
-                for each, rights in wanted.items():
-                    if numbers[rights] != each.class_number:
-                        moved[numbers[rights], own[each]].append(each.point)
-                for (number, rights_of_chunk), points in moved.items():
-                    await chunks.set_rights(
-                        points,
-                        class_number=number,
-                        readers=rights_of_chunk.readers,
-                        classification=rights_of_chunk.classification,
-                    )
+                await file_chunks(session, row)
                 await self._queue(session, tenant, MOVE_RIGHTS, base=base, document=document)
 
     async def _retire(self, tenant: TenantId, found: Sequence[Found], doubtful: Collection[str]) -> None:
