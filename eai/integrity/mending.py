@@ -180,7 +180,7 @@ class RowMending:
         """
         async with self._database.transaction(run.tenant) as session:
             generations = await ExaminationRows(session, run.tenant).generations()
-        for generation in (g.id for g in generations if g.state == "serving" and not g.is_base_deleting):
+        for generation in (each.id for each in generations if each.is_counted):
             tally = await missing_from(self._database, run.tenant, generation)
             async with self._database.transaction(run.tenant) as session:
                 await self._jobs.confirm(session, run)

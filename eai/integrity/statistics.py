@@ -25,8 +25,8 @@ class TermStatistics:
     async def find(self, tenant: TenantId) -> Iterable[Found]:
         async with self.database.transaction(tenant) as session:
             generations = await ExaminationRows(session, tenant).generations()
-        serving = [g.id for g in generations if g.state == "serving" and not g.is_base_deleting]
-        wrong = [each for each in serving if is_something(await missing_from(self.database, tenant, each))]
+        counted = [g.id for g in generations if g.is_counted]
+        wrong = [each for each in counted if is_something(await missing_from(self.database, tenant, each))]
         return [Found(Kind.STATISTICS_WRONG, str(each)) for each in wrong]
 
 
