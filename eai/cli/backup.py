@@ -118,6 +118,11 @@ async def _restored(environ: Mapping[str, str], settings: Settings, source: Path
     home = HomeFolder(settings.home)
     if home.path.exists() and any(home.path.iterdir()):
         raise HomeUnusable(f"{home.path} is not empty; a backup is restored into a new home only")
+    if settings.anchor_path.exists():
+        raise HomeUnusable(
+            f"{settings.anchor_path} is there already, and is the anchor of the instance that writes it; "
+            "name another file in EAI_AUDIT_ANCHOR_PATH, or move that one to where you keep it as evidence"
+        )
     home.prepare()
     dump = home.path / DUMP
     try:
@@ -125,8 +130,10 @@ async def _restored(environ: Mapping[str, str], settings: Settings, source: Path
         await dumps.check(dump)
         with home.lock("supervisor"):
             await _load(settings, dump)
-    except BaseException:  # interrupted or failed: half a home would be taken for a whole one
+    except BaseException as error:  # interrupted or failed: half a home would be taken for a whole one
         _empty(home.path)
+        if not isinstance(error, FileExistsError):  # somebody else's, made meanwhile
+            settings.anchor_path.unlink(missing_ok=True)
         raise
     finally:
         dump.unlink(missing_ok=True)
