@@ -18,7 +18,7 @@ from eai.cli.terminal import report
 from eai.integrations.home import HomeInUse, HomeUnusable
 from eai.integrations.postgres import PostgresFailed
 from eai.integrity.errors import VectorStoreNotOurs
-from eai.integrity.findings import POINT_KINDS, REPAIRABLE, Kind, Report
+from eai.integrity.findings import OF_THE_INDEX, REPAIRABLE, Kind, Report
 from eai.integrity.mending import FOLLOWING
 from eai.integrity.mending_rows import MendingRows
 from eai.integrity.service import NOT_CHECKED
@@ -132,7 +132,7 @@ class Examiner:
         found = {finding.kind for finding in report.findings}
         if Kind.STORE_NOT_OURS in found:
             return VectorStoreNotOurs()
-        if not repairs or not found & POINT_KINDS or await self._platform.store_ownership.is_ours():
+        if not repairs or not found & OF_THE_INDEX or await self._platform.store_ownership.is_ours():
             return None
         return VectorStoreNotOurs()
 
@@ -177,7 +177,9 @@ class Examiner:
             return await MendingRows(session, tenant).state_of(job)
 
     async def _follow(self, tenant: TenantId) -> None:
-        """Do what a repair has left to workers, of which there may be none."""
+        """Do what a repair has left to workers, of which there may be none; not in another's index."""
+        if await self._platform.store_ownership.is_anothers():
+            return
         async with self._platform.database.transaction(tenant) as session:
             waiting = await MendingRows(session, tenant).jobs_waiting(FOLLOWING)
         for job in waiting:

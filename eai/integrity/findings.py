@@ -80,6 +80,14 @@ POINT_KINDS = frozenset(
 UNASKED = POINT_KINDS - {Kind.GENERATION_UNKNOWN}
 """What workers mend by themselves. A generation of which nothing is known may be another database's."""
 
+OF_THE_INDEX = POINT_KINDS | {
+    Kind.CHUNK_NOT_SERVING,
+    Kind.CHUNK_CLASS_WRONG,
+    Kind.DELETION_UNFINISHED,
+    Kind.RECEIPT_MISSING,
+}
+"""What is mended in the index, or by jobs that go on there."""
+
 REMOVED = frozenset(
     {
         Kind.POINT_ORPHANED,

@@ -13,7 +13,7 @@ from eai.audit.actions import AuditAction
 from eai.audit.entries import SYSTEM, Resource
 from eai.audit.service import Audit
 from eai.integrity.errors import VectorStoreNotOurs
-from eai.integrity.findings import REPAIRABLE, UNASKED, Found, Kind
+from eai.integrity.findings import OF_THE_INDEX, REPAIRABLE, UNASKED, Found, Kind
 from eai.integrity.mending import RowMending
 from eai.integrity.mending_rows import MendingRows
 from eai.integrity.ownership import StoreOwnership
@@ -146,12 +146,19 @@ class IntegrityJobs:
         self, run: JobRun, examination: Examination, kinds: frozenset[Kind], *, is_deep: bool
     ) -> Examination:
         found = [each for each in examination.found if each.kind in kinds]
+        if any(each.kind in OF_THE_INDEX for each in found) and not await self._may_mend_index(run.tenant):
+            found = [each for each in found if each.kind not in OF_THE_INDEX]
         await self._mending.mend(run, found, examination.found)
-        try:
-            await self._rebuilding.mend(run, found)
-        except VectorStoreNotOurs as error:
-            _log.warning("integrity.refused", tenant=str(run.tenant), code=error.code)
+        await self._rebuilding.mend(run, found)
         return await self._integrity.examine(run.tenant, is_deep=is_deep)
+
+    async def _may_mend_index(self, tenant: TenantId) -> bool:
+        try:
+            await self._ownership.require()
+        except VectorStoreNotOurs as error:
+            _log.warning("integrity.refused", tenant=str(tenant), code=error.code)
+            return False
+        return True
 
     async def _take_store(self) -> None:
         """Note whose the store is while nobody else is at it, so that nobody else can take it later."""

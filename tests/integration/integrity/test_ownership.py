@@ -15,6 +15,7 @@ from eai.integrity.service import Examination
 from eai.kernel.ids import PLATFORM_TENANT, DocumentId, GenerationId, JobId, PointId, TenantId, VersionId
 from eai.knowledge.ports import Point, Selector, SparseVector
 from eai.platform.database import Database
+from eai.platform.jobs import JobRun
 from tests.conftest import fresh_database
 from tests.fakes.memory_vectors import MemoryVectors
 from tests.integration.integrity.corruptions import lose_one
@@ -58,6 +59,10 @@ async def test_the_index_of_another_database_is_let_be_until_a_person_adopts_it(
             assert outcome.refused is not None
             assert outcome.refused.code == "vector_store_not_ours"
             assert code_of([outcome]) == FOUND
+        found = (await seeded.examine()).found
+        nobody = JobRun(seeded.tenant, JobId(uuid4()), "integrity.repair", 1, 1, {})
+        with pytest.raises(VectorStoreNotOurs):
+            await seeded.platform.integrity_jobs._rebuilding.mend(nobody, found)
         assert await seeded.vectors.generations(seeded.space) == before
         assert await seeded.kinds() == {"point_missing", "point_orphaned"}
         assert await seeded.kinds(tenant=PLATFORM_TENANT) == {"store_not_ours", "generation_unknown"}
@@ -67,6 +72,26 @@ async def test_the_index_of_another_database_is_let_be_until_a_person_adopts_it(
         assert await seeded.repair() == {"point_missing": 1, "point_orphaned": 1}
         outcome = await examiner.examine(PLATFORM_TENANT, repairs=True, is_deep=False)
         assert (outcome.mended, outcome.refused) == ({"generation_unknown": 1}, None)
+
+
+async def test_no_job_is_left_that_would_go_on_in_the_index_of_another_database(seeded: Seeded) -> None:
+    waiting = (
+        "SELECT name FROM eai.jobs WHERE tenant_id = %(tenant)s AND state IN ('queued', 'running') "
+        "AND name LIKE 'knowledge.%%'"
+    )
+    examiner = Examiner(seeded.platform, seeded.worker)
+    async with seeded.kept("kb_chunks", "kb_term_statistics", "kb_language_statistics"):
+        await seeded.rows("UPDATE eai.kb_chunks SET class_number = 77 WHERE id = %(point)s")
+        async with _of_another(seeded):
+            outcome = await examiner.examine(seeded.tenant, repairs=True, is_deep=False)
+            assert {finding.kind for finding in outcome.report.findings} >= {"chunk_class_wrong"}
+            assert outcome.refused is not None
+            assert await seeded.rows(waiting) == []
+        outcome = await examiner.examine(seeded.tenant, repairs=True, is_deep=False)
+        assert "chunk_class_wrong" in outcome.mended
+        assert (outcome.report.findings, outcome.refused) == ((), None)
+    await seeded.repair()
+    assert await seeded.kinds() == set()
 
 
 async def test_a_generation_that_nobody_knows_is_removed_for_a_person_alone(seeded: Seeded) -> None:
