@@ -25,6 +25,7 @@ from eai.identity.principals import Principals
 from eai.ingestion.repository import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrity.jobs import IntegrityJobs
+from eai.integrity.ownership import StoreOwnership
 from eai.integrity.service import Integrity
 from eai.knowledge.bases.deletion import BaseDeletions
 from eai.knowledge.bases.entries import AccessLists
@@ -90,6 +91,7 @@ class Platform:
     retrieval: Retrieval
     integrity: Integrity
     integrity_jobs: IntegrityJobs
+    store_ownership: StoreOwnership
     reindexes: Reindexes
     reindexing: Reindexing
     generation_dropping: Dropping

@@ -118,3 +118,22 @@ def _point(seeded: Seeded, generation: GenerationId) -> Point:
         document=DocumentId(uuid4()),
         version=VersionId(uuid4()),
     )
+
+
+@pytest.mark.parametrize("is_deep", [False, True])
+async def test_what_a_way_back_would_weigh_with_is_counted_too(seeded: Seeded, is_deep: bool) -> None:
+    base = await seeded.company.base()
+    await seeded.company.document(base, "A page that was searched elsewhere before.")
+    await seeded.company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+    await seeded.work()
+    (former,) = await seeded.rows(
+        "SELECT id FROM eai.kb_generations WHERE base_id = %(of)s AND state = 'retired'", of=base
+    )
+    more = "tokens = tokens + 7" if is_deep else "chunks = chunks + 1, tokens = tokens + 7"
+    await seeded.rows(
+        f"UPDATE eai.kb_language_statistics SET {more} WHERE generation = %(former)s", former=former["id"]
+    )
+    examination = await seeded.examine(is_deep=is_deep)
+    assert [(each.kind, each.id) for each in examination.found] == [("statistics_wrong", str(former["id"]))]
+    assert await seeded.repair(is_deep=is_deep) == {"statistics_wrong": 1}
+    assert await seeded.kinds(is_deep=True) == set()
