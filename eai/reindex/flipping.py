@@ -23,8 +23,9 @@ from eai.knowledge.statistics.repository import StatisticRows
 from eai.knowledge.statistics.reweighing import CHUNKS_PER_BATCH, weights
 from eai.platform.database import Database
 from eai.platform.jobs import JobRun, Jobs
+from eai.reindex.coverage_rows import CoverageRows
 from eai.reindex.errors import ReindexIncomplete
-from eai.reindex.repository import CoverageRows, GenerationRows, ReindexRows
+from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.task import BaseGone, Task, present
 
 LOOKS = 5
