@@ -50,6 +50,7 @@ class CoverageRows:
     def __init__(self, session: AsyncSession, tenant: TenantId, base: BaseId) -> None:
         self._session = session
         self._tenant = tenant
+        self._base = base
         self._served = (
             KnowledgeDocument.tenant_id == tenant,
             KnowledgeDocument.base_id == base,
@@ -62,13 +63,15 @@ class CoverageRows:
         return int(await self._session.scalar(select(func.count()).where(*self._served)) or 0)
 
     async def now(self) -> str:
-        """Where the history of transactions stands; see `changed_since`."""
+        """Which transactions have ended; see `served_since`."""
         return str(await self._session.scalar(text(_NOW)))
 
-    async def changed_since(self, since: str) -> Collection[DocumentId]:
-        """The served documents whose rows came from transactions that `since` may not have seen the end of.
+    async def served_since(self, since: str) -> Collection[DocumentId]:
+        """The documents that are served and were not, or in another version, to whoever looked at `since`.
 
-        A version that begins to be served changes its document's row. A lock of it does not.
+        It takes as long as those ask for that were served since the oldest transaction that went on then,
+        however many the base has. By the clock none would be safe to pass over: a transaction carries the
+        time of its begin, and may commit long after a look that was later.
         """
         statement = select(KnowledgeDocument.id).where(*self._served, text(_IS_NEWER))
         return [DocumentId(each) for each in await self._session.scalars(statement, {"since": since})]
@@ -76,10 +79,13 @@ class CoverageRows:
     async def highest_level(self) -> int | None:
         """The highest level that a served document or a part of one sets itself."""
         own = select(func.max(KnowledgeDocument.classification)).where(*self._served)
+        # In this form the few chunks that have a level are found through an index of theirs.
         parts = (
-            select(func.max(Chunk.classification))
+            select(Chunk.classification)
             .join(KnowledgeDocument, _is_served_chunk())
-            .where(*self._served)
+            .where(*self._served, Chunk.base_id == self._base, Chunk.classification.is_not(None))
+            .order_by(Chunk.classification.desc())
+            .limit(1)
         )
         levels = [await self._session.scalar(own), await self._session.scalar(parts)]
         return max((level for level in levels if level is not None), default=None)
@@ -92,7 +98,7 @@ class CoverageRows:
         It may be fewer than `limit` with more to come; none is the end.
         """
         # Page by page: asked for all at once, the planner compares every document with every chunk.
-        while page := await self._page(after):
+        while page := await self.page(after):
             after = page[-1]
             if found := await self.missing_of(generation, [each.document for each in page], limit):
                 return found
@@ -123,27 +129,31 @@ class CoverageRows:
             for created_at, document, version, length in await self._session.execute(ordered)
         ]
 
-    async def _page(self, after: Place | None) -> list[Place]:
+    async def page(self, after: Place | None, until: str | None = None) -> Sequence[Place]:
+        """The next served documents, a few hundred of them; none is the end.
+
+        With `until`, which `now` told, it leaves out those that `served_since` tells of.
+        """
         place = (KnowledgeDocument.created_at, KnowledgeDocument.id)
         statement = select(*place).where(*self._served)
         if after is not None:
             statement = statement.where(tuple_(*place) > tuple_(*after))
+        if until is not None:
+            statement = statement.where(text(_IS_OLDER).bindparams(since=until))
         rows = await self._session.execute(statement.order_by(*place).limit(_PAGE))
         return [Place(created_at, document) for created_at, document in rows]
 
-    async def chunks(self, generation: GenerationId) -> int:
-        """How many chunks of served versions the generation has."""
+    async def chunks(self, generation: GenerationId, documents: Collection[UUID]) -> int:
+        """How many chunks the generation has of the served versions of these documents."""
         statement = (
             select(func.count())
             .select_from(KnowledgeDocument)
             .join(Chunk, _is_served_chunk())
-            .where(*self._served, Chunk.generation == generation)
+            .where(*self._served, Chunk.generation == generation, _is_one_of(documents))
         )
         return int(await self._session.scalar(statement) or 0)
 
-    async def points(
-        self, generation: GenerationId, documents: Collection[DocumentId]
-    ) -> Collection[PointId]:
+    async def points(self, generation: GenerationId, documents: Collection[UUID]) -> Sequence[PointId]:
         """The points that the generation should have of the served versions of these documents."""
         statement = (
             select(Chunk.id)
@@ -232,6 +242,12 @@ def _is_one_of(documents: Collection[UUID]) -> ColumnElement[bool]:
     return KnowledgeDocument.id == any_(literal(list(documents), ARRAY(Uuid)))
 
 
-_NOW = "SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text)"
-# Compared by age, as the numbers of transactions begin again some day.
-_IS_NEWER = "age(kb_documents.xmin) <= age(CAST(CAST(:since AS xid8) AS xid))"
+_NOW = "SELECT CAST(pg_current_snapshot() AS text)"
+# The bounds are what the index is read by. Rows that were restored from another server may carry any number:
+# at worst they are looked at twice.
+_IS_NEWER = """
+    kb_documents.served_by BETWEEN CAST(CAST(pg_snapshot_xmin(CAST(:since AS pg_snapshot)) AS text) AS bigint)
+                               AND CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)
+    AND NOT pg_visible_in_snapshot(CAST(CAST(kb_documents.served_by AS text) AS xid8),
+                                   CAST(:since AS pg_snapshot))"""
+_IS_OLDER = f"(kb_documents.served_by IS NULL OR NOT ({_IS_NEWER}))"

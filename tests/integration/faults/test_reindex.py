@@ -160,13 +160,38 @@ async def test_a_document_that_is_served_during_the_flip_waits_for_it(
         submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
         await unaware.reached.wait()
         async with looking(company, turnstile, base) as (job, look):
-            between = (await ingest(company.admin, base, "Between")).json()
-            async with turnstile.holding("count") as flipping:
+            between = [(await ingest(company.admin, base, "Between")).json()["id"]]
+            async with turnstile.holding("count") as second_look:
                 look.go_on.set()
-                await flipping.reached.wait()
-                unaware.go_on.set()
-                await eventually(lambda: somebody_waits(judge.admin_url))
+                await second_look.reached.wait()
+                between.append((await ingest(company.admin, base, "At the last moment")).json()["id"])
+                async with turnstile.holding("count") as flipping:
+                    second_look.go_on.set()
+                    await flipping.reached.wait()
+                    unaware.go_on.set()
+                    await eventually(lambda: somebody_waits(judge.admin_url))
     made = (await submitting).json()
+    assert (await ended(company, base, job))["status"] == "completed"
+    await judge.judge(company.id)
+    assert await hits(company, base) == {kept, *between, made["id"]}
+
+
+async def test_a_document_that_comes_between_the_second_look_and_the_flip_is_brought_first(
+    company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with turnstile.holding("ensure_space") as unaware:
+        submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
+        await unaware.reached.wait()
+        async with looking(company, turnstile, base) as (job, look):
+            between = (await ingest(company.admin, base, "Between")).json()
+            async with turnstile.holding("count") as second_look:
+                look.go_on.set()
+                await second_look.reached.wait()
+                unaware.go_on.set()
+                made = (await submitting).json()
+                assert made["status"] == "ready"
     assert (await ended(company, base, job))["status"] == "completed"
     await judge.judge(company.id)
     assert await hits(company, base) == {kept, between["id"], made["id"]}

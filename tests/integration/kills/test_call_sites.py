@@ -41,7 +41,7 @@ NOT_TRIED = {
     "eai/ingestion/service.py Ingestion._index_and_serve commit",
     # Reads only; the second of them what documents have that change in the moment before a flip.
     "eai/finops/usage.py UsageLedger._found commit",
-    "eai/reindex/flipping.py Flipping._has_points count",
+    "eai/reindex/flipping.py Flipping._are_there count",
 }
 """Where nobody is killed, and why."""
 
