@@ -243,7 +243,7 @@ class Building:
         """What there is, held so until the transaction ends. Raises BaseGone."""
         rows = BaseRows(session, run.tenant)
         await rows.hold_still(task.base)
-        if not await rows.is_building(task.target.id):
+        if await rows.held_state(task.target.id) != "building":
             raise BaseGone
         return await present(session, run, task.base)
 

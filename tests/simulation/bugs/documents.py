@@ -51,11 +51,11 @@ def points_retired_before_the_swap() -> Any:
 def old_text_over_new() -> Any:
     """Whoever comes last is served, not whoever is newest."""
 
-    async def checks(rows: VersionRows, base: Any, stored: Any, _hash: bytes) -> Any:
+    async def checks(rows: VersionRows, searched: Any, stored: Any, _hash: bytes) -> Any:
         version = await rows.incoming(stored.version)
         if version is None:
             raise VersionOutdated
-        if version.generation != base.generation.id:
+        if version.generation != searched.id:
             raise GenerationMoved
         return version
 

@@ -21,7 +21,7 @@ from eai.reindex.task import BaseGone
 def generation_not_pinned() -> Any:
     """What was prepared for one generation is served in whichever is searched by then."""
 
-    async def checks(rows: VersionRows, _base: Any, stored: Any, source_hash: bytes) -> Any:
+    async def checks(rows: VersionRows, _searched: Any, stored: Any, source_hash: bytes) -> Any:
         version = await rows.incoming(stored.version)
         if version is None or version.source_hash != source_hash:
             raise VersionOutdated
