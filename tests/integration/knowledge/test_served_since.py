@@ -110,3 +110,16 @@ async def test_rows_restored_from_another_server_do_not_hide_what_is_served_now(
     await knowledge.serve(later)
     assert await looks.since(look) == {later.stored.document}
     assert await looks.until(look) == {restored.stored.document}
+
+
+async def test_a_transaction_that_goes_on_for_long_has_nothing_looked_at_again_but_its_own(
+    knowledge: Knowledge, admin: Person
+) -> None:
+    base, other = await knowledge.base(admin), await knowledge.base(admin)
+    looks = Looks(knowledge, admin, base)
+    slow = await knowledge.draft(admin, other, "slow")
+    quick = await knowledge.draft(admin, base, "quick")
+    async with looks.transaction() as session:
+        await serve_within(session, knowledge, slow)
+        await knowledge.serve(quick)
+        assert await looks.since(await looks.now()) == set()
