@@ -189,7 +189,15 @@ class HttpSettings(Group):
 
 
 class WorkerSettings(Group):
-    """What a worker process does besides its jobs."""
+    """How a worker process does its jobs, and what it does besides them."""
+
+    niceness: Annotated[int, Env("EAI_WORKER_NICENESS")] = Field(
+        default=5,
+        ge=0,
+        le=19,
+        description="How far a worker, and what it starts, gives way to other programs of its machine that "
+        "want the processor, as `nice` counts it. 0: not at all.",
+    )
 
     metrics_port: Annotated[int | None, Env("EAI_WORKER_METRICS_PORT")] = Field(
         default=None, ge=1, le=65535, description="Port for a worker's /metrics. Absent: none is served."
