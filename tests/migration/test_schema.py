@@ -14,6 +14,7 @@ import eai.audit.models
 import eai.finops.models
 import eai.gateway.models
 import eai.identity.models
+import eai.integrity.models
 import eai.knowledge.models
 import eai.policies.models
 import eai.reindex.models
@@ -28,6 +29,7 @@ MODELS = (
     eai.finops.models,
     eai.gateway.models,
     eai.identity.models,
+    eai.integrity.models,
     eai.knowledge.models,
     eai.policies.models,
     eai.reindex.models,
