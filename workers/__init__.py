@@ -1,6 +1,7 @@
 """One small executable module per worker deployment; each runs jobs that rows describe."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Collection
@@ -32,6 +33,9 @@ def main(groups: Collection[Group]) -> None:
         settings = load_settings(environ)
     except SettingsError as error:
         sys.exit(f"eai: {error}")
+    # Before there are threads, which would keep the priority that they began with. Whoever asks a question
+    # waits for it, and nobody for a reindex.
+    os.nice(settings.worker.niceness)
     configure_logging(show_messages=not settings.is_production)
     stop_tracing = configure_tracing(environ, "eai-worker")
     if settings.worker.metrics_port is not None:

@@ -1,7 +1,7 @@
 """Whose the vector store is: only the database whose rows it is made of may mend it.
 
 A database is known by its server's system identifier and its own number there: a dump that is loaded is
-another database, without anybody having to say so. See ADR 0014.
+another database, without anybody having to say so. See ADR 0015.
 """
 
 from dataclasses import dataclass

@@ -40,7 +40,8 @@ from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
-from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
+from eai.reindex.coverage_rows import CoverageRows, Missing, Place
+from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.task import BaseGone, Present, Task, present, require_built
 
 POINTS_PER_WRITE = 64
@@ -243,7 +244,7 @@ class Building:
         """What there is, held so until the transaction ends. Raises BaseGone."""
         rows = BaseRows(session, run.tenant)
         await rows.hold_still(task.base)
-        if not await rows.is_building(task.target.id):
+        if await rows.held_state(task.target.id) != "building":
             raise BaseGone
         return await present(session, run, task.base)
 

@@ -14,6 +14,7 @@ import eai.audit.models
 import eai.finops.models
 import eai.gateway.models
 import eai.identity.models
+import eai.integrity.models
 import eai.knowledge.models
 import eai.policies.models
 import eai.reindex.models
@@ -28,6 +29,7 @@ MODELS = (
     eai.finops.models,
     eai.gateway.models,
     eai.identity.models,
+    eai.integrity.models,
     eai.knowledge.models,
     eai.policies.models,
     eai.reindex.models,
@@ -190,7 +192,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0019",)]
+    assert versions == [("0020",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:

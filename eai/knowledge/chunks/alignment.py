@@ -140,6 +140,8 @@ async def _move_statistics(
 async def _terms_of(
     session: AsyncSession, tenant: TenantId, chunks: Sequence[ChunkRights]
 ) -> Mapping[PointId, Mapping[str, int]]:
+    if not chunks:
+        return {}
     contents = await ChunkRows(session, tenant).contents([chunk.point for chunk in chunks])
     languages = {chunk.point: Language(chunk.language) for chunk in chunks}
     return await asyncio.to_thread(

@@ -189,7 +189,15 @@ class HttpSettings(Group):
 
 
 class WorkerSettings(Group):
-    """How many jobs a worker process runs at a time, and what it does besides."""
+    """How many jobs a worker process runs at a time, how it gives way, and what it does besides."""
+
+    niceness: Annotated[int, Env("EAI_WORKER_NICENESS")] = Field(
+        default=5,
+        ge=0,
+        le=19,
+        description="How far a worker, and what it starts, gives way to other programs of its machine that "
+        "want the processor, as `nice` counts it. 0: not at all.",
+    )
 
     quick_slots: Annotated[int, Env("EAI_WORKER_QUICK_SLOTS")] = Field(
         default=2,
