@@ -14,6 +14,7 @@ from uuid import UUID
 
 import structlog
 
+from eai.access.classification import Classification
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Decision, Resource
@@ -27,7 +28,7 @@ from eai.ingestion.pipeline import index, ingestion_pipeline
 from eai.ingestion.replacement import Replacement
 from eai.ingestion.repository import (
     Work,
-    is_wanted,
+    level_now,
     load_work,
     placements,
     placements_of,
@@ -264,12 +265,14 @@ class Ingestion:
     def _checkpoint(self, run: JobRun) -> Checkpoint:
         """Raises Fenced once another attempt has begun, and VersionOutdated once the document has gone."""
 
-        async def checkpoint(stage: str, batches_done: int, batches_total: int) -> None:
+        async def checkpoint(stage: str, batches_done: int, batches_total: int) -> Classification:
             progress = {"stage": stage, "batches_done": batches_done, "batches_total": batches_total}
             async with self._database.transaction(run.tenant) as session:
                 await self._jobs.confirm(session, run, progress)
-                if not await is_wanted(session, run.tenant, run.parameters):
-                    raise VersionOutdated
+                level = await level_now(session, run.tenant, run.parameters)
+            if level is None:
+                raise VersionOutdated
+            return level
 
         return checkpoint
 

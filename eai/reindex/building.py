@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import Classification, highest, level_at
+from eai.access.classification import LEVELS, Classification, highest, level_at
 from eai.access.rights_class import generation_key, rights_key
 from eai.audit.service import Audit
 from eai.gateway.calls import EmbeddingCall, Operation
@@ -40,7 +40,7 @@ from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
-from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
+from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows, RightsNow
 from eai.reindex.task import BaseGone, Present, Task, present, require_built
 
 POINTS_PER_WRITE = 64
@@ -169,7 +169,7 @@ class Building:
                 level=level,
                 base=task.base,
                 labels=task.labels,
-                before_batch=partial(self._check, run, task),
+                before_batch=partial(self._level_now, run, task, alike),
             )
             answer = await self._gateway.embed(call)
             # Before anything is done with the vectors: what follows may fail, and the model was asked.
@@ -180,10 +180,17 @@ class Building:
                 done.append(replace(draft, chunks=chunks))
         return done
 
-    async def _check(self, run: JobRun, task: Task) -> None:
+    async def _level_now(
+        self, run: JobRun, task: Task, drafts: Sequence[Draft], _done: int
+    ) -> Classification:
+        """The highest level of what these say, as of now. Raises BaseGone, Fenced."""
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             await require_built(session, run, task)
+            rows = CoverageRows(session, run.tenant, task.base)
+            rights = await rows.rights_now([draft.version for draft in drafts])
+        known = [draft for draft in drafts if draft.version in rights]
+        return highest(drafts[0].level, *(_level(draft, rights[draft.version]) for draft in known))
 
     async def _write(self, target: BuildingGeneration, drafts: Sequence[Draft]) -> None:
         """Write the points, and count them there. Raises VectorStoreUnavailable, also when some are not."""
@@ -347,6 +354,12 @@ def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[Prepared
         replace(chunk, readers=own.readers, classification=own.classification)
         for chunk, own in zip(draft.chunks, owns, strict=True)
     ]
+
+
+def _level(draft: Draft, now: RightsNow) -> Classification:
+    parts = _with_rights(draft, now.spans) if now.spans else ()
+    own = level_at(now.document) or LEVELS[now.base]
+    return highest(own, *(chunk.classification for chunk in parts))
 
 
 def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:
