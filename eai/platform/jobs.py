@@ -156,6 +156,11 @@ class Jobs:
             raise Fenced
         return cast(Mapping[str, Any], row.progress)
 
+    async def holds(self, session: AsyncSession, run: JobRun) -> bool:
+        """Whether no other attempt has begun, nor the job ended."""
+        values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
+        return bool(await session.scalar(_HOLDS, values))
+
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
     ) -> None:
@@ -267,6 +272,9 @@ _CONFIRM = text("""
            progress = progress || :progress, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'
     RETURNING progress""").bindparams(bindparam("progress", type_=JSONB))
+_HOLDS = text("""
+    SELECT EXISTS (SELECT FROM eai.jobs
+                    WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running')""")
 _COMPLETE = text("""
     UPDATE eai.jobs
        SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()

@@ -7,7 +7,7 @@ after another needs no other mark.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +31,7 @@ from eai.knowledge.chunks.alignment import apply_tallies, class_of
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
+from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
@@ -140,11 +141,21 @@ class Building:
         except BaseException:
             # However it ends, the job may be another's by now: then nobody else knows of these points.
             with suppress(Unavailable):
-                await finished(self._remove_what_is_in_vain(run, task, drafts))
+                await finished(self._clear_up(run, task, drafts))
             raise
 
-    async def _remove_what_is_in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
-        await self._remove(task, await self._in_vain(run, task, drafts))
+    async def _clear_up(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
+        in_vain = await self._in_vain(run, task, drafts)
+        await self._remove(task, in_vain)
+        gone = {draft.version for draft in in_vain}
+        async with self._database.transaction(run.tenant) as session:
+            if not await self._jobs.holds(session, run):
+                await self._follow_anew(session, task, [each for each in drafts if each.version not in gone])
+
+    async def _follow_anew(self, session: AsyncSession, task: Task, drafts: Iterable[Draft]) -> None:
+        target = task.target
+        for draft in drafts:
+            await follow_anew(session, self._jobs, target.tenant, task.base, draft.document, [target.id])
 
     async def _remove(self, task: Task, drafts: Sequence[Draft]) -> None:
         for draft in drafts:
@@ -217,12 +228,14 @@ class Building:
                 Part(served[draft.document], draft.version, _with_rights(draft, spans[draft.version].spans))
                 for draft in wanted
             ]
-            tally = Tally()
+            tally, begun = Tally(), run.progress.get("writing", ())
             for draft, added in zip(wanted, await add_chunks(session, now.base, used, parts), strict=True):
                 tally.include(added.tally)
                 if added.is_moved:
                     await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
             await apply_tallies(session, run.tenant, {used.id: tally})
+            # Whoever had the job before may have written its points over these.
+            await self._follow_anew(session, task, [each for each in wanted if _name(each) in begun])
             documents = [draft.document for draft in wanted]
             await reweigh_if_stale(session, self._jobs, task.base, used, documents)
             done = await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
