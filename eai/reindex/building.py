@@ -41,6 +41,7 @@ from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
+from eai.reindex.errors import ReindexIncomplete
 from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows, RightsNow
 from eai.reindex.task import BaseGone, Present, Task, present, require_built
 
@@ -49,6 +50,9 @@ DOCUMENTS_PER_BATCH = 256
 CALLS_PER_BATCH = 4
 """What a batch costs besides its passages, about thirty statements, it costs once for all these calls."""
 
+
+MOST_IN_VAIN = 5
+"""So often in a row what is missing is looked for and nothing of it brought."""
 
 Cut = tuple[int, int, str]
 """Start, end and text of a passage."""
@@ -102,16 +106,26 @@ class Building:
                 await self._vectors.delete(task.target.space, task.target.selector(document, version))
 
     async def catch_up(self, run: JobRun, task: Task) -> None:
-        """Return when nothing is missing. Raises BaseGone, Fenced, and what refuses a call of the model."""
+        """Return when nothing is missing.
+
+        Raises BaseGone, Fenced, what refuses a call of the model, and ReindexIncomplete where something is
+        missing time and again of which there is nothing to bring.
+        """
         await self._vectors.ensure_space(task.target.space)
-        place, found = None, False
-        while True:
-            batch = await self._next(run, task, place)
-            if not batch and not found:
-                return
-            place, found = (batch[-1].place, True) if batch else (None, False)
-            if batch:
-                await self._bring(run, task, batch)
+        in_vain = 0
+        while (brought := await self._look_through(run, task)) is not None:
+            # What is brought in vain was replaced or deleted meanwhile, and is not missing the next time.
+            in_vain = 0 if brought else in_vain + 1
+            if in_vain == MOST_IN_VAIN:
+                raise ReindexIncomplete
+
+    async def _look_through(self, run: JobRun, task: Task) -> int | None:
+        """How many documents were brought from the first to the last; None when nothing was missing."""
+        place, brought = None, 0
+        while batch := await self._next(run, task, place):
+            place = batch[-1].place
+            brought += await self._bring(run, task, batch)
+        return None if place is None else brought
 
     async def _next(self, run: JobRun, task: Task, after: Place | None) -> Sequence[Missing]:
         """The next documents, as many as make a few calls of the model, or one that is larger."""
@@ -127,22 +141,26 @@ class Building:
             await self._jobs.confirm(session, run, {"writing": writing})
         return batch
 
-    async def _bring(self, run: JobRun, task: Task, batch: Sequence[Missing]) -> None:
+    async def _bring(self, run: JobRun, task: Task, batch: Sequence[Missing]) -> int:
         async with self._database.transaction(run.tenant) as session:
             now = await present(session, run, task.base)
             sources = await _sources(session, task, now.base, batch)
         drafts = await asyncio.to_thread(_drafts, sources, now)
         async with self._database.transaction(run.tenant) as session:
             drafts = await _numbered(session, now.base, drafts)
+        if not drafts:
+            return 0
         drafts = await self._embedded(run, task, now, drafts)
         try:
             await self._write(now.target, drafts)
-            await self._remove(task, await self._store(run, task, now.target, drafts))
+            unwanted = await self._store(run, task, now.target, drafts)
+            await self._remove(task, unwanted)
         except BaseException:
             # However it ends, the job may be another's by now: then nobody else knows of these points.
             with suppress(Unavailable):
                 await finished(self._clear_up(run, task, drafts))
             raise
+        return len(drafts) - len(unwanted)
 
     async def _clear_up(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
         in_vain = await self._in_vain(run, task, drafts)
@@ -293,33 +311,38 @@ async def _sources(
     coverage = CoverageRows(session, base.tenant, base.id)
     documents = await coverage.find_documents([each.document for each in batch])
     spans = await coverage.span_rights([each.version for each in batch])
-    texts = await coverage.texts(batch) if task.recuts else {}
     passages = {} if task.recuts else await coverage.stored_chunks(task.source, batch)
+    # Of a damaged document the searched generation may have nothing: its text is cut again.
+    texts = await coverage.texts([each for each in batch if each.version not in passages])
     return [
         Source(
             document=documents[each.document],
             version=each.version,
             spans=spans[each.version].spans,
             language=spans[each.version].language,
-            passages=None if task.recuts else passages[each.version],
+            passages=passages.get(each.version),
             text=texts.get(each.version, ""),
         )
         for each in batch
-        # One that was replaced between the two statements is found missing again.
-        if each.document in documents and (each.version in texts or each.version in passages)
+        # One that was replaced between two statements is found missing again.
+        if each.document in documents and each.version in spans
     ]
 
 
 def _drafts(sources: Sequence[Source], now: Present) -> Sequence[Draft]:
-    return [_draft(source, now) for source in sources]
+    """Of each that says anything; a damaged one may not."""
+    return [_draft(source, cuts, now) for source in sources if (cuts := _cuts(source, now))]
 
 
-def _draft(source: Source, now: Present) -> Draft:
-    strictest = Strictest(source.spans)
-    document, cuts = DocumentId(source.document.id), source.passages
-    if cuts is None:
-        spans = split(source.text, size=now.target.chunk_size, overlap=now.target.chunk_overlap)
-        cuts = [(start, end, source.text[start:end]) for start, end in spans]
+def _cuts(source: Source, now: Present) -> Sequence[Cut]:
+    if source.passages is not None:
+        return source.passages
+    spans = split(source.text, size=now.target.chunk_size, overlap=now.target.chunk_overlap)
+    return [(start, end, source.text[start:end]) for start, end in spans]
+
+
+def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:
+    strictest, document = Strictest(source.spans), DocumentId(source.document.id)
     chunks, classes, levels = [], [], []
     own_level = level_at(source.document.classification)
     for ordinal, (start, end, text) in enumerate(cuts):
