@@ -152,13 +152,10 @@ class Ingestion:
         await self._remove_points(run)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
-            await set_version_status(
-                session,
-                run.tenant,
-                VersionId(UUID(parameters["version"])),
-                "failed",
-                error={"code": error.code, "details": dict(error.details)},
-            )
+            told = {"code": error.code, "details": dict(error.details)}
+            version = VersionId(UUID(parameters["version"]))
+            if not await set_version_status(session, run.tenant, version, "failed", error=told):
+                return
             await self._audit.record(
                 session,
                 submitter_of(run.tenant, parameters).actor,

@@ -96,7 +96,7 @@ class IntegrityJobs:
         mended = Counter(_counts([f for f in examination.found if f.kind in POINT_KINDS]))
         if mended:
             examination = await self._mended(run, examination, POINT_KINDS, is_deep=False)
-        await self._close(run, examination, mended)
+        await self._close(run, examination, mended - Counter(_counts(examination.found)))
 
     async def repair(self, run: JobRun) -> None:
         """Examine a tenant and mend what can be mended. Raises Fenced."""
@@ -158,7 +158,7 @@ class IntegrityJobs:
 def tell(examination: Examination, mended: Mapping[str, int]) -> None:
     """Leave what was found in the log and in the metrics."""
     report = examination.report
-    for kind, count in (Counter(mended) | Counter(_counts(examination.found))).items():
+    for kind, count in (Counter(mended) + Counter(_counts(examination.found))).items():
         metrics.INTEGRITY_FINDINGS.labels(kind).inc(count)
     metrics.INTEGRITY_LAST_RUN.set_to_current_time()
     say = _log.warning if report.findings or mended else _log.info
