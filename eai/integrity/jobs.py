@@ -197,7 +197,7 @@ class IntegrityJobs:
 def tell(examination: Examination, mended: Mapping[str, int]) -> None:
     """Leave what was found in the log and in the metrics."""
     report = examination.report
-    for kind, count in (Counter(mended) | Counter(_counts(examination.found))).items():
+    for kind, count in (Counter(mended) + Counter(_counts(examination.found))).items():
         metrics.INTEGRITY_FINDINGS.labels(kind).inc(count)
     metrics.INTEGRITY_LAST_RUN.set_to_current_time()
     say = _log.warning if report.findings or mended else _log.info

@@ -124,7 +124,8 @@ class RowMending:
 
     async def _fail(self, session: AsyncSession, tenant: TenantId, version: Version) -> None:
         error = {"code": ProcessingInterrupted.code, "details": {}}
-        await set_status(session, tenant, version.id, "failed", error)
+        if not await set_status(session, tenant, version.id, "failed", error):
+            return
         await self._audit.record(
             session,
             SYSTEM,

@@ -14,6 +14,7 @@ from eai.integrity.strangers import Stranger
 from eai.kernel.ids import TenantId
 from eai.knowledge.ports import Selector, Vectors
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 
 POINTS_PER_STEP = 256
@@ -49,7 +50,8 @@ class Rebuilding:
             await self._remove(each.where for each in step)
         for step in _steps([each for each in differences if each.kind not in ORPHANS]):
             await self._confirm(run)
-            await self._write(run.tenant, [UUID(each.id) for each in step])
+            # Cut short, it would leave points as their rows were before it.
+            await finished(self._write(run.tenant, [UUID(each.id) for each in step]))
         for stranger in strangers:
             await self._vectors.delete(stranger.space, Selector(stranger.key))
 

@@ -45,6 +45,9 @@ CONFIRM = text("""
            progress = progress || :progress, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'
     RETURNING progress, unsettled""").bindparams(bindparam("progress", type_=JSONB))
+HOLDS = text("""
+    SELECT EXISTS (SELECT FROM eai.jobs
+                    WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running')""")
 COMPLETE = text("""
     UPDATE eai.jobs
        SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()

@@ -171,6 +171,11 @@ class Jobs:
         row = await self._confirm(session, run, progress={}, further=False)
         return bool(row.unsettled > 1)
 
+    async def holds(self, session: AsyncSession, run: JobRun) -> bool:
+        """Whether no other attempt has begun, nor the job ended."""
+        values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
+        return bool(await session.scalar(statements.HOLDS, values))
+
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
     ) -> None:

@@ -14,7 +14,7 @@ from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, 
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.lexical import Language
-from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
+from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeBase, KnowledgeDocument
 
 _FRESH = {"populate_existing": True}
 _PAGE = 256
@@ -42,6 +42,15 @@ class SpansAndLanguage(NamedTuple):
 
     spans: Sequence[SpanRights]
     language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class RightsNow:
+    """What decides a text's level: the ranks of its base and, if it sets one, its document, and its spans."""
+
+    base: int
+    document: int | None
+    spans: Sequence[SpanRights]
 
 
 class CoverageRows:
@@ -211,6 +220,32 @@ class CoverageRows:
         return {
             VersionId(version): SpansAndLanguage(spans_from_rows(rights), Language(str(language)))
             for version, rights, language in rows
+        }
+
+    async def rights_now(self, versions: Collection[VersionId]) -> Mapping[VersionId, RightsNow]:
+        """What decides the level of these versions now, as far as they are there."""
+        rows = await self._session.execute(
+            select(
+                DocumentVersion.id,
+                KnowledgeBase.classification,
+                KnowledgeDocument.classification,
+                DocumentVersion.chunk_rights,
+            )
+            .join(
+                KnowledgeDocument,
+                (KnowledgeDocument.tenant_id == DocumentVersion.tenant_id)
+                & (KnowledgeDocument.id == DocumentVersion.document_id),
+            )
+            .join(
+                KnowledgeBase,
+                (KnowledgeBase.tenant_id == KnowledgeDocument.tenant_id)
+                & (KnowledgeBase.id == KnowledgeDocument.base_id),
+            )
+            .where(DocumentVersion.tenant_id == self._tenant, DocumentVersion.id.in_(versions))
+        )
+        return {
+            VersionId(version): RightsNow(base, document, spans_from_rows(spans))
+            for version, base, document, spans in rows
         }
 
     async def find_documents(self, documents: Collection[DocumentId]) -> Mapping[UUID, KnowledgeDocument]:

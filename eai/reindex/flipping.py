@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,15 +15,17 @@ from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.gateway.calls import Operation
 from eai.gateway.service import Gateway
-from eai.kernel.ids import PointId
+from eai.kernel.errors import Unavailable
+from eai.kernel.ids import JobId, PointId
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows, ChunkText
 from eai.knowledge.models import KnowledgeBase
 from eai.knowledge.ports import Vectors
-from eai.knowledge.statistics.drift import has_drifted
+from eai.knowledge.statistics.drift import REWEIGH, has_drifted
 from eai.knowledge.statistics.repository import StatisticRows
 from eai.knowledge.statistics.reweighing import CHUNKS_PER_BATCH, weights
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 from eai.reindex.coverage_rows import CoverageRows
 from eai.reindex.errors import ReindexIncomplete
@@ -216,6 +220,14 @@ class Flipping:
                 await self._jobs.confirm(session, run, {"is_weighing": True})
             elif not progress.get("is_weighing"):
                 return
+        try:
+            await self._weigh(run, task, average)
+        except BaseException:
+            with suppress(Unavailable):
+                await finished(self._leave_to_another(run, task))
+            raise
+
+    async def _weigh(self, run: JobRun, task: Task, average: float) -> None:
         after: PointId | None = None
         while batch := await self._next(run, task, after):
             sparse = await asyncio.to_thread(weights, batch, average)
@@ -223,6 +235,13 @@ class Flipping:
             after = batch[-1].point
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run, {"is_weighing": False})
+
+    async def _leave_to_another(self, run: JobRun, task: Task) -> None:
+        async with self._database.transaction(run.tenant) as session:
+            if not await self._jobs.holds(session, run):
+                # What is searched by now may have another average than the one that was just written.
+                parameters = {"base": str(task.base), "generation": str(task.target.id)}
+                await self._jobs.create(session, run.tenant, JobId(uuid4()), REWEIGH, parameters)
 
     async def _next(self, run: JobRun, task: Task, after: PointId | None) -> Sequence[ChunkText]:
         async with self._database.transaction(run.tenant) as session:

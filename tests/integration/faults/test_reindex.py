@@ -390,6 +390,36 @@ async def test_what_another_attempt_has_flipped_to_is_not_cleared_away(
     await judge.judge(company.id)
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_an_attempt_that_was_taken_over_does_not_undo_a_change_of_rights(
+    company: Company, turnstile: Turnstile, judge: Judge, is_stored: bool
+) -> None:
+    base, kept = await settled(company, judge)
+    reader = await company.person("member")
+
+    async def hide() -> None:
+        path = f"/v1/knowledge-bases/{base}/documents/{kept}/acl"
+        answer = await company.admin.put(path, json={"readers": [reader.reference]})
+        assert answer.status_code == 200, answer.text
+
+    async with turnstile.holding("upsert", is_frozen=True) as zombie, turnstile.holding("count") as present:
+        job = await reindex(company, base)
+        await zombie.reached.wait()
+        if not is_stored:
+            await hide()
+        await let_leases_run_out(judge.admin_url, company.id)
+        await present.reached.wait()
+        if is_stored:
+            present.go_on.set()
+            assert (await ended(company, base, job))["status"] == "completed"
+            await hide()
+            await judge.judge(company.id)
+        zombie.go_on.set()
+        await zombie.ended.wait()
+    assert (await ended(company, base, job))["status"] == "completed"
+    await judge.judge(company.id)
+
+
 @pytest.mark.parametrize("stage", ["ensure_space", "upsert", "count"])
 async def test_a_base_deleted_while_it_is_reindexed_leaves_nothing(
     company: Company, turnstile: Turnstile, judge: Judge, stage: str

@@ -24,8 +24,12 @@ NOT_TRIED = {
     # What a run does that has lost its job or its use. Others have to do with what it wrote if it dies over
     # that: see test_zombies, and for what nobody knows of any more the examination of the index.
     "eai/ingestion/service.py Ingestion._written_in_vain commit",
-    "eai/ingestion/service.py Ingestion._remove_what_is_in_vain delete",
+    "eai/ingestion/service.py Ingestion._clear_up delete",
+    "eai/ingestion/service.py Ingestion._clear_up commit",
+    "eai/knowledge/chunks/following.py PointFollowing._leave_to_another commit",
     "eai/reindex/building.py Building._in_vain commit",
+    "eai/reindex/building.py Building._clear_up commit",
+    "eai/reindex/flipping.py Flipping._leave_to_another commit",
     "eai/reindex/building.py Building._remove delete",
     "eai/reindex/building.py Building.clear delete",
     "eai/reindex/running.py Reindexing._leave_nothing commit",
