@@ -19,7 +19,7 @@ from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import OwnRights
 from eai.knowledge.documents.drafts import PreparedChunk, StoredVersion
 from eai.knowledge.documents.repository import DocumentRows
-from eai.knowledge.documents.version_rows import IncomingVersion, VersionRows
+from eai.knowledge.documents.version_rows import ON_ITS_WAY, IncomingVersion, VersionRows
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.statistics.drift import Used, reweigh_if_drifted, reweigh_if_stale
 from eai.knowledge.statistics.tally import Tally
@@ -218,7 +218,7 @@ async def _check_current(
         raise VersionOutdated
     if version.generation != searched.id:
         raise GenerationMoved
-    if version.source_hash != source_hash or version.status not in {"pending", "processing"}:
+    if version.source_hash != source_hash or version.status not in ON_ITS_WAY:
         raise VersionOutdated
     if version.serving_number is not None and version.serving_number > stored.number:
         raise VersionOutdated
