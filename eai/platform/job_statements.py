@@ -95,4 +95,5 @@ REQUEUE = text("""
          RETURNING job.id, job.name)
     SELECT id, name FROM queued
      WHERE NOT EXISTS (SELECT FROM eai_jobs.procrastinate_jobs AS message
-                        WHERE message.status = 'todo' AND message.args->>'job' = queued.id::text)""")
+                        WHERE message.status = 'todo' AND message.args->>'job' = queued.id::text)
+     ORDER BY id""")
