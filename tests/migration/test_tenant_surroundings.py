@@ -13,7 +13,7 @@ from tests.conftest import DatabaseUrls
 from tests.factories.rows import Row, marker
 from tests.migration.conftest import Seeded
 
-TRIGGERS = {"job_created", "job_changed"}
+TRIGGERS = {"job_created", "job_changed", "document_served"}
 """They write what the caller may write, with the caller's rights."""
 
 
