@@ -178,18 +178,17 @@ class Controls:
         if intent.searched_by == intent.facts.dlp:
             return intent
         verdict = await self._scanner.scan(intent.texts, intent.facts.dlp)
-        if verdict.action is DlpAction.BLOCK or (
-            verdict.action is DlpAction.REDACT and intent.operation in _STORED
-        ):
-            raise DlpBlocked(entities=_entities(verdict, DlpAction.REDACT, DlpAction.BLOCK))
+        blocking = _BLOCKING_WHAT_STAYS if intent.operation in _STORED else _BLOCKING
+        if entities := _entities(verdict, *blocking):
+            raise DlpBlocked(entities=entities)
         intent = replace(intent, searched_by=intent.facts.dlp)
         if verdict.action is DlpAction.REDACT:
             intent = replace(intent, texts=verdict.texts, warnings=(*intent.warnings, REDACTED))
         if verdict.level is None or not verdict.level.exceeds(intent.level):
             return intent
         # What was found weighs more than what was declared, and must pass again what weighs it.
-        entities = tuple(_entities(verdict, DlpAction.RAISE))
-        raised = replace(intent, level=verdict.level, raised_by=entities)
+        raising = tuple(_entities(verdict, DlpAction.RAISE))
+        raised = replace(intent, level=verdict.level, raised_by=raising)
         return await self._retention(await self._ceiling(raised))
 
     async def _policies(self, intent: Intent) -> Intent:
@@ -204,6 +203,8 @@ class Controls:
 
 _STORED = frozenset({Operation.INGEST, Operation.REINDEX})
 """Work whose text stays: a vector of other words than the stored ones would be a silent change."""
+_BLOCKING = (DlpAction.BLOCK,)
+_BLOCKING_WHAT_STAYS = (DlpAction.BLOCK, DlpAction.REDACT)
 
 
 def _entities(verdict: Verdict, *actions: DlpAction) -> list[str]:

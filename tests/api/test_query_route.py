@@ -189,3 +189,19 @@ async def test_a_base_whose_first_text_was_refused_holds_nothing_and_says_so(
         assert (answer.status_code, answer.json()["results"]) == (200, [])
     finally:
         await stack.engine.start()
+
+
+async def test_a_refusal_names_what_blocks_and_not_what_would_only_have_been_redacted(
+    company: Company,
+) -> None:
+    base = await company.base("tenant:*")
+    settings = await company.admin.patch("/v1/settings", json={"dlp": {"email": "redact"}})
+    assert settings.status_code == 200
+    text = "Ask jean.dupont@exemple.fr: the key is AKIAIOSFODNN7EXAMPLE."
+    refusal = await refused(company.admin, base, {"query": text}, 403)
+    assert (refusal["code"], refusal["details"]["entities"]) == ("dlp_blocked", ["api_key"])
+    # Nothing of what is kept may be left out of its vector, so that both stand in the way there.
+    stored = await company.admin.post(
+        f"/v1/knowledge-bases/{base}/documents", json={"title": "Key", "content": text}
+    )
+    assert stored.json()["error"]["details"]["entities"] == ["api_key", "email"]

@@ -1,5 +1,6 @@
 """The processes of the product: every service as it is composed, over the gated outside."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from eai.bootstrap.composition import Outside, compose
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import raw_connection
+from eai.platform.handlers import JobHandler
 from eai.platform.jobs import Fenced, JobRun
 from eai.platform.outbound import Outbound
-from eai.platform.worker import JobHandler, Worker
+from eai.platform.worker import Worker
 from tests.factories.retrieval import MASTER
 from tests.simulation.connections import GatedConnection, GatedDatabase
 from tests.simulation.outside import GatedVectors, models
@@ -80,11 +82,11 @@ class Processes:
 
 
 async def _announce(
-    session: AsyncSession, tenant: TenantId, job: JobId, name: str, *, after_s: int = 0
+    session: AsyncSession, tenant: TenantId, name: str, jobs: Sequence[JobId], *, after_s: float = 0
 ) -> None:
     connection = await raw_connection(session)
     assert isinstance(connection, GatedConnection)
-    connection.announced.append(Announcement(job, name))
+    connection.announced.extend(Announcement(job, name) for job in jobs)
 
 
 def _watched(handler: JobHandler, crashes: list[BaseException]) -> JobHandler:

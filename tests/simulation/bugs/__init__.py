@@ -37,7 +37,7 @@ BUGS = (
             "I12",
         ),
         20,
-        140,
+        275,
     ),
     Bug(documents.replaced_under_old_rights, ("I12",), 20),
     Bug(documents.rights_wait_for_the_swap, ("I12",), 20),
