@@ -20,7 +20,6 @@ from eai.knowledge.bases.schemas import EntrySchema, NewBase
 from eai.knowledge.documents.schemas import SpanSchema
 from eai.knowledge.ports import SpaceId
 from eai.platform.conninfo import libpq_conninfo
-from eai.reindex import repository
 from eai.reindex.schemas import ReindexRequest
 from tests.conftest import DatabaseUrls
 from tests.fakes.memory_vectors import MemoryVectors
@@ -33,13 +32,6 @@ from tests.simulation.settling import settle
 from tests.simulation.templates import Template, Tenant, entries, new_people
 
 CHUNK_SIZE, CHUNK_OVERLAP = 100, 20
-_NOW = """
-    SELECT CAST(least(
-      (SELECT min(CAST(CAST(backend_xid AS text) AS bigint)) FROM pg_stat_activity
-        WHERE datname = current_database()),
-      CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)) AS text)"""
-"""The product's, without the transactions of other databases of the server: those are other tests' worlds."""
-
 _WAITING = "SELECT p FROM unnest(%s::int[]) p WHERE pg_blocking_pids(p) <> '{}'"
 
 
@@ -206,7 +198,6 @@ def quiet(loop: StandingLoop) -> Iterator[None]:
     with (
         mock.patch("asyncio.to_thread", at_once),
         mock.patch.object(details, "time", SimpleNamespace(monotonic=loop.time)),
-        mock.patch.object(repository, "_NOW", _NOW),
         structlog.testing.capture_logs(),
     ):
         yield
