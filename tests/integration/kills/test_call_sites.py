@@ -1,5 +1,7 @@
 """No commit and no call to the outside is left out of the trials without a word."""
 
+import pytest
+
 from tests.integration.kills.call_sites import CallSite, call_sites
 from tests.integration.kills.test_reapers import swept_passages
 from tests.integration.kills.trials import PERIODIC, Laboratory
@@ -52,6 +54,7 @@ NOT_TRIED = {
 """Where nobody is killed, and why."""
 
 
+@pytest.mark.timeout(300)
 async def test_every_way_out_is_passed_in_a_trial(laboratory: Laboratory) -> None:
     passed = [passage for each in WORKLOADS for passage in await laboratory.passages(each)]
     passed += await swept_passages(laboratory)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -97,18 +98,21 @@ def rows_removed_before_points() -> Any:
 
 def no_fence() -> Any:
     """An attempt that was overtaken or cancelled goes on as if it were the present one."""
-    confirm, update = Jobs.confirm, Jobs._update
+    confirm, update = Jobs._confirm, Jobs._update
 
-    async def confirms(self: Jobs, session: Any, run: JobRun, progress: Any = None) -> Any:
+    async def confirms(self: Jobs, session: Any, run: JobRun, **values: Any) -> Any:
         try:
-            return await confirm(self, session, await _present(session, run), progress)
+            return await confirm(self, session, await _present(session, run), **values)
         except Fenced:
-            return run.progress
+            return SimpleNamespace(progress=run.progress, unsettled=1)
+
+    async def holds(_self: Jobs, _session: Any, _run: JobRun) -> bool:
+        return True
 
     async def updates(self: Jobs, session: Any, statement: Any, run: JobRun, **values: Any) -> None:
         await update(self, session, statement, await _present(session, run), **values)
 
-    return mock.patch.multiple(Jobs, confirm=confirms, _update=updates)
+    return mock.patch.multiple(Jobs, _confirm=confirms, holds=holds, _update=updates)
 
 
 async def _present(session: Any, run: JobRun) -> JobRun:
