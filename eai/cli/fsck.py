@@ -207,7 +207,7 @@ def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
         if outcome.refused is not None:
             yield f"REFUSED tenant {outcome.report.tenant}: {words_for(outcome.refused)}"
         for name in outcome.failed:
-            yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked"
+            yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked; the log says why"
     yield summary(outcomes)
     if not is_deep:
         yield f"not looked at without --deep: {', '.join(NOT_CHECKED).replace('_', ' ')}"
