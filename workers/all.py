@@ -1,6 +1,7 @@
 """Every queue in one process: what `eai up` runs, and enough for a small production."""
 
+from eai.platform.handlers import Group
 from workers import main
 
 if __name__ == "__main__":
-    main()
+    main(tuple(Group))

@@ -65,6 +65,7 @@ class AuditAction(StrEnum):
     QUOTA_DELETE = "quota.delete"
     USAGE_RECORD = "usage.record"
 
+    INTEGRITY_ADOPT_INDEX = "integrity.adopt_index"
     INTEGRITY_REPAIR = "integrity.repair"
 
     AUDIT_READ = "audit.read"

@@ -36,6 +36,7 @@ from eai.integrations.cedar import CedarEngine
 from eai.integrations.opa import OpaPolicies
 from eai.integrity.jobs import IntegrityJobs
 from eai.integrity.mending import RowMending
+from eai.integrity.ownership import StoreOwnership
 from eai.integrity.rebuilding import Rebuilding
 from eai.integrity.service import Integrity
 from eai.kernel.clock import SystemClock
@@ -103,7 +104,8 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     )
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
-    integrity = Integrity(database, vectors, trail)
+    ownership = StoreOwnership(database, vectors)
+    integrity = Integrity(database, vectors, trail, ownership)
     dropping = Dropping(database, vectors, jobs, audit, grace_s=settings.reindex.grace_s)
     return Platform(
         settings=settings,
@@ -142,7 +144,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
-        reindex_sweep=ReindexSweep(database, jobs, dropping, interval_s=settings.reindex.interval_s),
+        reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), Quarantine(database)),
         reviews=Reviews(jobs, audit),
         retrieval=Retrieval(
@@ -160,6 +162,8 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
             audit,
             integrity=integrity,
             mending=RowMending(database, jobs, audit, expired_calls),
-            rebuilding=Rebuilding(database, vectors, jobs),
+            rebuilding=Rebuilding(database, vectors, jobs, ownership),
+            ownership=ownership,
         ),
+        store_ownership=ownership,
     )

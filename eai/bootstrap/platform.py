@@ -25,6 +25,7 @@ from eai.identity.principals import Principals
 from eai.ingestion.repository import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrity.jobs import IntegrityJobs
+from eai.integrity.ownership import StoreOwnership
 from eai.integrity.service import Integrity
 from eai.knowledge.bases.deletion import BaseDeletions
 from eai.knowledge.bases.entries import AccessLists
@@ -36,10 +37,10 @@ from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
+from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring
 from eai.platform.settings import Environment, Settings
-from eai.platform.worker import JobHandler
 from eai.policies.tenant_policies import TenantPolicies
 from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
 from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
@@ -91,6 +92,7 @@ class Platform:
     retrieval: Retrieval
     integrity: Integrity
     integrity_jobs: IntegrityJobs
+    store_ownership: StoreOwnership
     reindexes: Reindexes
     reindexing: Reindexing
     generation_dropping: Dropping
@@ -106,10 +108,10 @@ async def first_start(platform: Platform, keys: FirstKeys | None = None) -> Firs
 def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
-    ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, is_slow=True)
-    reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, is_slow=True)
+    ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, Group.INGESTION)
+    reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, Group.MAINTENANCE)
     later = try_later(platform.database, platform.jobs)
-    dropping = JobHandler(platform.generation_dropping.run, later, is_slow=True)
+    dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
     return {**knowledge, INGESTION_JOB: ingestion, **reindex, **platform.integrity_jobs.handlers()}
 

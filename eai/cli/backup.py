@@ -8,6 +8,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,13 +19,14 @@ from eai import __version__
 from eai.bootstrap import NotStarted, start
 from eai.cli import archive
 from eai.cli.archive import ANCHOR, DUMP, ArchiveUnusable, Manifest
-from eai.cli.fsck import CLEAN, Examiner, Outcome, code_of, summary
+from eai.cli.fsck import CLEAN, Examiner, Outcome, code_of, summary, words_for
 from eai.cli.home_services import awake
 from eai.cli.home_settings import arrange, master_key
 from eai.cli.process_tree import ProcessTree
 from eai.cli.terminal import fail, report
 from eai.integrations.home import HomeFolder, HomeInUse, HomeUnusable
 from eai.integrations.postgres import PostgresFailed, dumps
+from eai.integrity.errors import VectorStoreNotOurs
 from eai.kernel.errors import EaiError
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.logging import configure_logging
@@ -101,6 +103,9 @@ def restore(environ: Mapping[str, str], home: Path | None, source: Path, *, as_j
         typer.echo(json.dumps({**told, "tenants": [outcome.to_json() for outcome in outcomes]}))
     else:
         typer.echo(f"restored to {settings.home}\n{summary(outcomes)}")
+    refused = next((outcome.refused for outcome in outcomes if outcome.refused is not None), None)
+    if refused is not None:
+        report(words_for(refused))
     raise typer.Exit(code_of(outcomes))
 
 
@@ -113,6 +118,11 @@ async def _restored(environ: Mapping[str, str], settings: Settings, source: Path
     home = HomeFolder(settings.home)
     if home.path.exists() and any(home.path.iterdir()):
         raise HomeUnusable(f"{home.path} is not empty; a backup is restored into a new home only")
+    if settings.anchor_path.exists():
+        raise HomeUnusable(
+            f"{settings.anchor_path} is there already, and is the anchor of the instance that writes it; "
+            "name another file in EAI_AUDIT_ANCHOR_PATH, or move that one to where you keep it as evidence"
+        )
     home.prepare()
     dump = home.path / DUMP
     try:
@@ -120,15 +130,21 @@ async def _restored(environ: Mapping[str, str], settings: Settings, source: Path
         await dumps.check(dump)
         with home.lock("supervisor"):
             await _load(settings, dump)
-    except BaseException:  # interrupted or failed: half a home would be taken for a whole one
+    except BaseException as error:  # interrupted or failed: half a home would be taken for a whole one
         _empty(home.path)
+        if not isinstance(error, FileExistsError):  # somebody else's, made meanwhile
+            settings.anchor_path.unlink(missing_ok=True)
         raise
     finally:
         dump.unlink(missing_ok=True)
     async with awake(environ, settings.home) as found, start(found) as platform:
+        # The copy of a database has the same bases as the one that works, and an older idea of them.
+        is_ours = await platform.store_ownership.take_empty()
+        refused = None if is_ours else VectorStoreNotOurs()
         examiner = Examiner(platform)
         tenants = await list_tenant_ids(platform.database)
-        return [await examiner.examine(each, repairs=True, is_deep=False) for each in tenants]
+        outcomes = [await examiner.examine(each, repairs=is_ours, is_deep=False) for each in tenants]
+        return [replace(outcome, refused=outcome.refused or refused) for outcome in outcomes]
 
 
 async def _load(settings: Settings, dump: Path) -> None:

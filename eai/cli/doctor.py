@@ -5,35 +5,22 @@ import json
 import logging
 import os
 import stat
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psycopg
 import typer
 
+from eai.cli.finding import DATABASE_FIRST, Finding, nothing_runs
 from eai.cli.home_settings import settings_to_examine
+from eai.cli.stored_findings import data_agrees, switches_are_told
 from eai.integrations.home import HomeFolder
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.settings import Settings, SettingsError
 
-if TYPE_CHECKING:
-    from eai.integrity.models import IntegrityReport
-
-_DATABASE_FIRST = "the database must answer first"
 _ANSWER_WITHIN_S = 5
 _OLDEST_POSTGRES = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one look found; `mend` says what to do where it is not `ok`."""
-
-    name: str
-    ok: bool
-    says: str
-    mend: str | None = None
 
 
 Check = Callable[[Settings], Awaitable[Finding]]
@@ -98,7 +85,7 @@ def _is_private(path: Path) -> bool:
 async def database_answers(settings: Settings) -> Finding:
     """PostgreSQL answers under EAI_DATABASE_URL, in a version we know."""
     if settings.database.url is None:
-        return _nothing_runs(settings, "database")
+        return nothing_runs(settings, "database")
     try:
         async with await _connect(settings.database.url.get_secret_value()) as connection:
             number = connection.info.server_version
@@ -121,7 +108,7 @@ async def role_is_bound(settings: Settings) -> Finding:
     from eai.platform.roles import UnsafeRole, verify_role  # noqa: PLC0415
 
     if settings.database.url is None:
-        return _nothing_runs(settings, "database role")
+        return nothing_runs(settings, "database role")
     database = Database(settings.database.url.get_secret_value(), pool_size=1)
     await database.open()
     try:
@@ -130,7 +117,7 @@ async def role_is_bound(settings: Settings) -> Finding:
         mend = "connect as eai_app, the role that `eai migrate` creates"
         return Finding("database role", ok=False, says=str(error), mend=mend)
     except Unavailable:
-        return Finding("database role", ok=False, says="not known", mend=_DATABASE_FIRST)
+        return Finding("database role", ok=False, says="not known", mend=DATABASE_FIRST)
     finally:
         await database.close()
     return Finding("database role", ok=True, says="owns nothing and is bound by row level security")
@@ -142,7 +129,7 @@ async def schema_is_current(settings: Settings) -> Finding:
 
     url = settings.database.admin_url or settings.database.url
     if url is None:
-        return _nothing_runs(settings, "schema")
+        return nothing_runs(settings, "schema")
     mend = "run `eai migrate`"
     try:
         async with await _connect(url.get_secret_value()) as connection:
@@ -151,7 +138,7 @@ async def schema_is_current(settings: Settings) -> Finding:
     except psycopg.errors.InsufficientPrivilege:
         return Finding("schema", ok=True, says="not looked at: that needs EAI_DATABASE_ADMIN_URL")
     except psycopg.OperationalError:
-        return Finding("schema", ok=False, says="not known", mend=_DATABASE_FIRST)
+        return Finding("schema", ok=False, says="not known", mend=DATABASE_FIRST)
     except psycopg.Error as error:
         return Finding("schema", ok=False, says=str(error).strip().splitlines()[0], mend=mend)
     present, newest = row and row[0], newest_revision()
@@ -252,45 +239,6 @@ async def policy_engine_answers(settings: Settings) -> Finding:
     return Finding("policies", ok=True, says=f"{url} answers")
 
 
-async def data_agrees(settings: Settings) -> Finding:
-    """What the last examination of each tenant found."""
-    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
-
-    from eai.integrity.mending_rows import MendingRows  # noqa: PLC0415
-    from eai.kernel.errors import Unavailable  # noqa: PLC0415
-    from eai.platform.database import Database  # noqa: PLC0415
-    from eai.tenants.repository import list_tenant_ids  # noqa: PLC0415
-
-    if settings.database.url is None:
-        return _nothing_runs(settings, "stored data")
-    database = Database(settings.database.url.get_secret_value(), pool_size=1)
-    await database.open()
-    reports = []
-    try:
-        for tenant in await list_tenant_ids(database):
-            async with database.transaction(tenant) as session:
-                reports.append(await MendingRows(session, tenant).last_report())
-    except Unavailable:
-        return Finding("stored data", ok=False, says="not known", mend=_DATABASE_FIRST)
-    except (psycopg.Error, DBAPIError):
-        return Finding("stored data", ok=False, says="not known", mend="run `eai migrate`")
-    finally:
-        await database.close()
-    return _agreement([report for report in reports if report is not None], len(reports))
-
-
-def _agreement(reports: "Sequence[IntegrityReport]", tenants: int) -> Finding:
-    if not reports:
-        return Finding("stored data", ok=True, says="not examined yet; `eai fsck` does")
-    kinds = sorted({finding["kind"] for report in reports for finding in report.findings})
-    since = min(report.checked_at for report in reports)
-    says = f"{len(reports)} of {tenants} tenants examined, none longer ago than {since:%Y-%m-%d %H:%M} UTC"
-    if kinds:
-        mend = "`eai fsck` says more, `eai fsck --repair` mends what can be mended"
-        return Finding("stored data", ok=False, says=f"{says}; found {', '.join(kinds)}", mend=mend)
-    return Finding("stored data", ok=True, says=says)
-
-
 CHECKS: tuple[Check, ...] = (
     home_is_private,
     database_answers,
@@ -302,13 +250,9 @@ CHECKS: tuple[Check, ...] = (
     model_is_installed,
     policy_engine_answers,
     data_agrees,
+    switches_are_told,
 )
 
 
 async def _connect(url: str) -> psycopg.AsyncConnection:
     return await psycopg.AsyncConnection.connect(libpq_conninfo(url), connect_timeout=_ANSWER_WITHIN_S)
-
-
-def _nothing_runs(settings: Settings, name: str) -> Finding:
-    mend = f"start `eai up --home {settings.home}`, or set EAI_DATABASE_URL"
-    return Finding(name, ok=False, says="there is none", mend=mend)

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from eai.cli.home_services import awake
 from eai.cli.terminal import report
 from eai.integrations.home import HomeInUse, HomeUnusable
 from eai.integrations.postgres import PostgresFailed
-from eai.integrity.findings import REPAIRABLE, Report
+from eai.integrity.errors import VectorStoreNotOurs
+from eai.integrity.findings import OF_THE_INDEX, REPAIRABLE, Kind, Report
 from eai.integrity.mending import FOLLOWING
 from eai.integrity.mending_rows import MendingRows
 from eai.integrity.service import NOT_CHECKED
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import JobId, TenantId
+from eai.platform.i18n import Language, messages
 from eai.platform.logging import configure_logging
 from eai.platform.settings import SettingsError
 from eai.platform.worker import Worker
@@ -29,7 +33,7 @@ from eai.tenants.repository import list_tenant_ids
 CLEAN, FOUND, NOT_DONE = 0, 1, 2
 
 _POLL_S = 0.2
-_SETTLED = {"completed", "failed", "cancelled"}
+_TELL_EVERY_S = 10.0
 
 
 class RepairLost(EaiError):
@@ -40,15 +44,17 @@ class RepairLost(EaiError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was found in one tenant in the end, and what was mended before."""
+    """What was found in one tenant in the end, what was mended before, and why points were let be."""
 
     report: Report
     mended: Mapping[str, int]
     failed: tuple[str, ...]
+    refused: EaiError | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As it is printed."""
-        return {**self.report.to_json(), "mended": dict(self.mended)}
+        refused = None if self.refused is None else self.refused.code
+        return {**self.report.to_json(), "mended": dict(self.mended), "refused": refused}
 
 
 def run(
@@ -58,12 +64,15 @@ def run(
     tenant: UUID | None,
     repairs: bool,
     is_deep: bool,
+    adopts_index: bool,
     as_json: bool,
 ) -> int:
     """Print what was found; 0 when nothing was, 1 when something was, 2 when it cannot be said."""
     configure_logging(level="ERROR")
     try:
-        outcomes = asyncio.run(_examined(environ, home, tenant, repairs=repairs, is_deep=is_deep))
+        outcomes = asyncio.run(
+            _examined(environ, home, tenant, repairs=repairs, is_deep=is_deep, adopts_index=adopts_index)
+        )
     except (SettingsError, NotStarted, HomeInUse, HomeUnusable, PostgresFailed) as error:
         report(str(error))
         return NOT_DONE
@@ -79,47 +88,86 @@ def run(
 
 
 async def _examined(
-    environ: Mapping[str, str], home: Path | None, tenant: UUID | None, *, repairs: bool, is_deep: bool
+    environ: Mapping[str, str],
+    home: Path | None,
+    tenant: UUID | None,
+    *,
+    repairs: bool,
+    is_deep: bool,
+    adopts_index: bool,
 ) -> list[Outcome]:
     async with awake(environ, home) as settings, start(settings) as platform:
         known = await list_tenant_ids(platform.database)
         if tenant is not None and tenant not in known:
             raise NotStarted(f"there is no tenant {tenant}")
+        if adopts_index:
+            await platform.integrity_jobs.adopt_index()
         chosen = known if tenant is None else [TenantId(tenant)]
         examiner = Examiner(platform)
         return [await examiner.examine(each, repairs=repairs, is_deep=is_deep) for each in chosen]
 
 
 class Examiner:
-    """Examines and repairs tenants of one platform, where no worker need be running. One per platform."""
+    """Examines and repairs tenants of one platform, by a worker of its own where none is given.
 
-    def __init__(self, platform: Platform) -> None:
+    `tell` is given a line about what is waited for.
+    """
+
+    def __init__(
+        self, platform: Platform, worker: Worker | None = None, *, tell: Callable[[str], None] = report
+    ) -> None:
         self._platform = platform
-        self._worker = Worker(platform.database, platform.jobs, job_handlers(platform))
+        self._tell = tell
+        self._worker = worker or Worker(platform.database, platform.jobs, job_handlers(platform))
 
     async def examine(self, tenant: TenantId, *, repairs: bool, is_deep: bool) -> Outcome:
         """Examine a tenant, after a repair where one is asked for. Raises Unavailable, RepairLost."""
         mended = await self._repaired(tenant, is_deep=is_deep) if repairs else {}
         examination = await self._platform.integrity.examine(tenant, is_deep=is_deep)
-        return Outcome(examination.report, mended, examination.failed)
+        refused = await self._refused(examination.report, repairs=repairs)
+        return Outcome(examination.report, mended, examination.failed, refused)
+
+    async def _refused(self, report: Report, *, repairs: bool) -> VectorStoreNotOurs | None:
+        """Why points are still wrong, where they were not to be touched."""
+        found = {finding.kind for finding in report.findings}
+        if Kind.STORE_NOT_OURS in found:
+            return VectorStoreNotOurs()
+        if not repairs or not found & OF_THE_INDEX or await self._platform.store_ownership.is_ours():
+            return None
+        return VectorStoreNotOurs()
 
     async def _repaired(self, tenant: TenantId, *, is_deep: bool) -> Mapping[str, int]:
         """Repair as a job, which a worker takes up again if this process dies; what was mended."""
-        job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
-        while job is None:
-            # Somebody else is at it: what is left then is ours.
-            await asyncio.sleep(_POLL_S)
-            job = await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)
-        await self._worker.run_one(tenant, job)
-        state = await self._state(tenant, job)
-        while state == "running":
-            await asyncio.sleep(_POLL_S)
-            state = await self._state(tenant, job)
-        if state not in _SETTLED:
-            raise Unavailable
-        if state != "completed":
+        mended: Counter[str] = Counter()
+        while (job := await self._platform.integrity_jobs.queue_repair(tenant, is_deep=is_deep)) is None:
+            # What an earlier one leaves is ours; that it failed is not.
+            earlier = await self._platform.integrity_jobs.pending_repair(tenant)
+            if earlier is not None and await self._end(tenant, earlier) == "completed":
+                mended.update(await self._mended(tenant))
+        if await self._end(tenant, job) != "completed":
             raise RepairLost
+        mended.update(await self._mended(tenant))
         await self._follow(tenant)
+        return mended
+
+    async def _end(self, tenant: TenantId, job: JobId) -> str | None:
+        """How a job ended: done here, unless a live worker has it. Raises Unavailable when it was put off."""
+        began = told = time.monotonic()
+        while True:
+            # Each time, for its holder may be dead: nobody else may be there to take it over.
+            await self._worker.run_one(tenant, job)
+            state = await self._state(tenant, job)
+            if state == "queued":
+                raise Unavailable
+            if state != "running":
+                return state
+            if told == began or time.monotonic() - told >= _TELL_EVERY_S:
+                told = time.monotonic()
+                waited = f"{told - began:.0f} s"
+                self._tell(f"tenant {tenant}: waiting for a repair that is under way already, since {waited}")
+            await asyncio.sleep(_POLL_S)
+
+    async def _mended(self, tenant: TenantId) -> Mapping[str, int]:
         async with self._platform.database.transaction(tenant) as session:
             last = await MendingRows(session, tenant).last_report()
         return {} if last is None else last.mended
@@ -129,7 +177,9 @@ class Examiner:
             return await MendingRows(session, tenant).state_of(job)
 
     async def _follow(self, tenant: TenantId) -> None:
-        """Do what a repair has left to workers, of which there may be none."""
+        """Do what a repair has left to workers, of which there may be none; not in another's index."""
+        if await self._platform.store_ownership.is_anothers():
+            return
         async with self._platform.database.transaction(tenant) as session:
             waiting = await MendingRows(session, tenant).jobs_waiting(FOLLOWING)
         for job in waiting:
@@ -138,7 +188,7 @@ class Examiner:
 
 def code_of(outcomes: Sequence[Outcome]) -> int:
     """The exit code that says what was found."""
-    if any(outcome.report.findings for outcome in outcomes):
+    if any(outcome.report.findings or outcome.refused for outcome in outcomes):
         return FOUND
     return NOT_DONE if any(outcome.failed for outcome in outcomes) else CLEAN
 
@@ -154,11 +204,18 @@ def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
                 f"FOUND   tenant {outcome.report.tenant}: {finding.count} {finding.kind}{hint}: "
                 f"{', '.join(finding.ids)}{more}"
             )
+        if outcome.refused is not None:
+            yield f"REFUSED tenant {outcome.report.tenant}: {words_for(outcome.refused)}"
         for name in outcome.failed:
-            yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked"
+            yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked; the log says why"
     yield summary(outcomes)
     if not is_deep:
         yield f"not looked at without --deep: {', '.join(NOT_CHECKED).replace('_', ' ')}"
+
+
+def words_for(error: EaiError) -> str:
+    """What a person is told, with the code that scripts know."""
+    return f"{error.code}: {messages()[error.code].say(Language.EN, error.details)}"
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -139,6 +139,11 @@ def fsck(
         bool, typer.Option("--deep", help="Also read every text and vector: a hundred times as long.")
     ] = False,
     tenant: Annotated[UUID | None, typer.Option(help="One tenant only, by its id.")] = None,
+    *,
+    adopt_index: Annotated[
+        bool,
+        typer.Option("--adopt-index", help="This database replaces the one that the index was made of."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare rows, index, audit and ledger; exit code 0 when they agree, 1 when not, 2 when it is not known.
@@ -148,7 +153,15 @@ def fsck(
     from eai.cli.fsck import run  # noqa: PLC0415
 
     raise typer.Exit(
-        run(process_environ(), home, tenant=tenant, repairs=repair, is_deep=deep, as_json=as_json)
+        run(
+            process_environ(),
+            home,
+            tenant=tenant,
+            repairs=repair,
+            is_deep=deep,
+            adopts_index=adopt_index,
+            as_json=as_json,
+        )
     )
 
 

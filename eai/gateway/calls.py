@@ -82,13 +82,15 @@ class ModelCall:
 class EmbeddingCall(ModelCall):
     """Texts to embed. `dimensions` where the model offers a choice; absent: its default.
 
-    `before_batch` is awaited before each call of the model; what it raises ends the embedding.
+    `before_batch` is awaited, with how many batches are done, each time before the model is asked; what it
+    raises ends the embedding. It tells the level of all texts as of then: as such the rest is sent.
     """
 
     inputs: Sequence[str]
     role: EmbeddingRole
     dimensions: int | None = None
-    before_batch: Callable[[], Awaitable[None]] | None = None
+    before_batch: Callable[[int], Awaitable[Classification]] | None = None
+    batches_done: int = 0
 
     @property
     def capability(self) -> Capability:

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from eai.access.classification import Classification
+from eai.access.classification import Classification, highest
 from eai.dlp.ports import DlpRules
 from eai.gateway.answers import (
     believed,
@@ -39,7 +39,6 @@ from eai.gateway.calls import (
 from eai.gateway.chat import ChatStream
 from eai.gateway.controls import Controls, Intent
 from eai.gateway.dispatch import Dispatch, Way
-from eai.gateway.errors import KillSwitchEngaged
 from eai.gateway.facts import Facts, facts_from
 from eai.gateway.facts_rows import FactsRows
 from eai.gateway.ledger import Ledger
@@ -131,9 +130,9 @@ class Gateway:
         for start in range(0, len(call.inputs), self.batch_size):
             if done:
                 await self._ledger.record(done[-1].evidence)
-            if call.before_batch is not None:
-                await call.before_batch()
-            batch = replace(call, inputs=call.inputs[start : start + self.batch_size])
+            inputs = call.inputs[start : start + self.batch_size]
+            batch = replace(call, inputs=inputs, batches_done=len(done))
+            batch = replace(batch, level=await _level_now(batch, call.level))
             done.append(await self._embed_batch(batch, facts, searched_by))
         metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc(len(call.inputs))
         return Embeddings(
@@ -150,7 +149,7 @@ class Gateway:
         async with self._ledger.opened(intent, call, _estimate(intent.texts)) as entry:
             with span(f"rerank {intent.name}", _attributes(GenAiOperation.RERANK, intent, call)):
                 answer = await self._dispatch.rerank(
-                    intent.model, query, documents, self._unless_stopped(intent)
+                    intent.model, query, documents, self._unless_refused_by_now(intent)
                 )
             entry.measured = _measured(intent.texts, answer.tokens)
             ranked = check_ranking(intent.model, documents, answer)
@@ -162,7 +161,7 @@ class Gateway:
         async with self._ledger.opened(intent, call, _chat_bound(call, intent)) as entry:
             with span(f"chat {intent.name}", _attributes(GenAiOperation.CHAT, intent, call)):
                 answer = await self._dispatch.chat(
-                    intent.model, _messages(call, intent), _options(call), self._unless_stopped(intent)
+                    intent.model, _messages(call, intent), _options(call), self._unless_refused_by_now(intent)
                 )
             content, reason, usage = check_completion(
                 intent.model, believed_completion(answer, intent.texts, call.max_tokens)
@@ -181,7 +180,7 @@ class Gateway:
         intent = await self._admitted(call, None)
         async with self._ledger.opened(intent, call, _chat_bound(call, intent)) as entry:
             deltas = self._dispatch.stream_chat(
-                intent.model, _messages(call, intent), _options(call), self._unless_stopped(intent)
+                intent.model, _messages(call, intent), _options(call), self._unless_refused_by_now(intent)
             )
             with span(f"chat {intent.name}", _attributes(GenAiOperation.CHAT, intent, call)):
                 async with aclosing(deltas):
@@ -212,7 +211,7 @@ class Gateway:
             return answer.vectors, answer.tokens
         wanted = dimensions if len(model.dimensions) > 1 else None
         found = await self._dispatch.embed(
-            model, intent.texts, call.role, wanted, self._unless_stopped(intent)
+            model, intent.texts, call.role, wanted, self._unless_refused_by_now(intent)
         )
         return embedding_matrix(model, len(intent.texts), dimensions, found), found.tokens
 
@@ -227,8 +226,8 @@ class Gateway:
             await self._ledger.refuse(intent, error)
             raise
 
-    def _unless_stopped(self, intent: Intent) -> Way:
-        """The tenant's way, on which a switch that was flipped meanwhile stops the next attempt.
+    def _unless_refused_by_now(self, intent: Intent) -> Way:
+        """The tenant's way, on which the next attempt is stopped by what was flipped or raised meanwhile.
 
         The first comes right after the reservation, whose own statement has just read the switches.
         """
@@ -237,11 +236,18 @@ class Gateway:
         async def before() -> None:
             if next(attempts) == 0:
                 return
+            level = await _level_now(intent.call, intent.level)
             now = await self.facts(intent.tenant, intent.name)
-            if now.engaged:
-                raise KillSwitchEngaged(scope=now.engaged[0])
+            await self._controls.foresee(replace(intent, facts=now, level=level))
 
         return Way(intent.tenant, before)
+
+
+async def _level_now(call: ModelCall | None, known: Classification) -> Classification:
+    """The level of the call's texts, which may have been raised above the `known` one."""
+    if not isinstance(call, EmbeddingCall) or call.before_batch is None:
+        return known
+    return highest(known, await call.before_batch(call.batches_done))
 
 
 def space_of(model: Model, dimensions: int | None = None) -> SpaceId:

@@ -39,6 +39,14 @@ class SwitchRows:
         )
         return await self._session.scalar(own, execution_options=_FRESH)
 
+    async def engaged(self) -> Sequence[KillSwitchRow | PlatformKillSwitchRow]:
+        """Every switch that is engaged, by scope."""
+        if self._is_platform:
+            platform = select(PlatformKillSwitchRow).order_by(PlatformKillSwitchRow.scope)
+            return (await self._session.scalars(platform)).all()
+        own = select(KillSwitchRow).where(KillSwitchRow.tenant_id == self._tenant)
+        return (await self._session.scalars(own.order_by(KillSwitchRow.scope))).all()
+
     async def engage(self, scope: str, *, reason: str, by: UUID) -> None:
         """Stop calls; one that is stopped already gets the new reason, and keeps its time."""
         values = {"scope": scope, "reason": reason, "engaged_by": by}

@@ -141,10 +141,10 @@ class Acceptance:
         version = await find_submitted(session, subject, base, document, submission.version)
         if version is None:
             return await self._replaced_before(session, subject, base, submission)
-        if version.job_id is None or version.status not in {"pending", "processing"}:
+        if version.job_id is None or version.status not in ON_ITS_WAY:
             return Accepted(document, is_new=True)
         job = JobId(version.job_id)
-        run = await self._jobs.claim(session, subject.tenant, job) if waits else None
+        run = await self._jobs.claim(session, subject.tenant, job, is_alone=False) if waits else None
         work = await load_work(session, subject.tenant, run.parameters) if run else None
         return Accepted(document, is_new=True, job=job, run=run, work=work)
 

@@ -5,10 +5,10 @@ asynchronous only, and their `run` exists because Haystack wants one.
 """
 
 import asyncio
-from itertools import count
 
 from haystack import component
 
+from eai.access.classification import Classification
 from eai.access.rights_class import generation_key, rights_key
 from eai.audit.service import Audit
 from eai.gateway.calls import EmbeddingCall, Operation
@@ -88,10 +88,10 @@ class EmbedPassages:
         self, manuscript: Manuscript, passages: Passages, before_batch: Checkpoint
     ) -> dict[str, EmbeddedPassages]:
         """Raises whatever refuses the call, and what `before_batch` raises; nothing has been written then."""
-        batches, numbers = self._gateway.batches(len(passages.items)), count()
+        batches = self._gateway.batches(len(passages.items))
 
-        async def before() -> None:
-            await before_batch("embedding", next(numbers), batches)
+        async def before(done: int) -> Classification:
+            return await before_batch("embedding", done, batches)
 
         call = EmbeddingCall(
             caller=manuscript.submitter,

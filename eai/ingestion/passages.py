@@ -18,10 +18,10 @@ from eai.knowledge.ports import SpaceId
 
 
 class Checkpoint(Protocol):
-    """Notes how far the work is. Raises once it is not wanted any more."""
+    """Notes how far the work is, and looks at it anew. Raises once it is not wanted any more."""
 
-    async def __call__(self, stage: str, batches_done: int, batches_total: int) -> None:
-        """`stage` has begun, or gone on, when so many batches were embedded."""
+    async def __call__(self, stage: str, batches_done: int, batches_total: int) -> Classification:
+        """`stage` has begun, or gone on, when so many batches were embedded; tells the level by then."""
 
 
 @dataclass(frozen=True, slots=True)

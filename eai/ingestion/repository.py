@@ -1,11 +1,12 @@
 """Reads what a job names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, cast, func, select
+from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
@@ -40,6 +41,7 @@ from eai.platform.jobs import JobRun
 JOB_NAME = "ingestion.run"
 # A job acts on what was permitted when it was accepted; it decides nothing by a caller's rights.
 NO_RIGHTS = BaseRights(can_see=False, can_read_passages=False, can_write=False, can_manage=False)
+_LEVELS_OF_PARTS = cast("$[*].classification", JSONPATH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +98,36 @@ async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping
     return await _work(session, base, document, version, parameters)
 
 
-async def is_wanted(session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]) -> bool:
-    """Whether `load_work` would find the work, without loading the text."""
-    statement = select(DocumentVersion.id).join_from(
+async def level_now(
+    session: AsyncSession, tenant: TenantId, parameters: Mapping[str, Any]
+) -> Classification | None:
+    """The level of the text that `load_work` would find, without loading it; None where it finds nothing."""
+    parts = func.jsonb_path_query_array(DocumentVersion.chunk_rights, _LEVELS_OF_PARTS, type_=JSONB)
+    statement = select(KnowledgeDocument.classification, DocumentVersion.intended, parts).join_from(
         KnowledgeDocument,
         DocumentVersion,
         (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
         & (DocumentVersion.document_id == KnowledgeDocument.id),
     )
-    found = await session.scalar(statement.where(*_named(tenant, parameters)))
-    return found is not None and await BaseRows(session, tenant).find(parameters["base"]) is not None
+    found = (await session.execute(statement.where(*_named(tenant, parameters)))).one_or_none()
+    base = await BaseRows(session, tenant).find(parameters["base"])
+    if found is None or base is None:
+        return None
+    own, intended, levels = found
+    return _level(
+        LEVELS[base.classification], own, intended, [Classification(each) for each in levels if each]
+    )
+
+
+def _level(
+    default: Classification,
+    own: int | None,
+    intended: Mapping[str, Any],
+    parts: Iterable[Classification | None],
+) -> Classification:
+    """What the text weighs now and, where the version brings its document another level, from then on."""
+    ranks = (own, intended.get("classification", own))
+    return highest(*(default if rank is None else LEVELS[rank] for rank in ranks), *parts)
 
 
 def placed(subject: Subject, base: BaseHandle) -> Place:
@@ -167,7 +189,7 @@ def placements(run: JobRun, progress: Mapping[str, Any]) -> list[StoredGeneratio
 async def written_in_vain(session: AsyncSession, run: JobRun, work: Work) -> Sequence[Manuscript]:
     """Of the points written for `work`, those that no attempt needs and that no answer comes from."""
     needed = set[GenerationId]()
-    if await is_wanted(session, run.tenant, run.parameters):
+    if await level_now(session, run.tenant, run.parameters) is not None:
         needed |= set(await BaseRows(session, run.tenant).open_generations(work.base.id))
     if await _answers(session, run, work):
         rights = await ChunkRows(session, run.tenant).rights(work.stored.document)
@@ -234,7 +256,6 @@ async def _work(
     version: DocumentVersion,
     parameters: Mapping[str, Any],
 ) -> Work:
-    level = None if document.classification is None else LEVELS[document.classification]
     spans = spans_from_rows(version.chunk_rights)
     # The rights that hold once it answers: else those who may read it then would have to wait for its points.
     later = {"readers": document.readers, "classification": document.classification, **version.intended}
@@ -250,7 +271,12 @@ async def _work(
         source=version.source or b"",
         content_type=version.content_type,
         language=parameters["language"],
-        level=highest(base.level_of(level), *(span.classification for span in spans)),
+        level=_level(
+            base.classification,
+            document.classification,
+            version.intended,
+            (span.classification for span in spans),
+        ),
         spans=spans,
         embedding_model=base.embedding_model,
         space=base.generation.space,

@@ -13,7 +13,9 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.access.classification import Classification
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Decision, Resource
@@ -29,7 +31,7 @@ from eai.ingestion.pipeline import index, ingestion_pipeline
 from eai.ingestion.replacement import Replacement
 from eai.ingestion.repository import (
     Work,
-    is_wanted,
+    level_now,
     load_work,
     placements,
     placements_of,
@@ -45,6 +47,7 @@ from eai.knowledge.documents.access import hold_document
 from eai.knowledge.documents.deletion import begin_deletion
 from eai.knowledge.documents.drafts import PreparedChunk
 from eai.knowledge.documents.intake import discard_version, is_overtaken, set_version_status
+from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import (
     Beside,
     ExtractedText,
@@ -154,13 +157,10 @@ class Ingestion:
         await self._remove_points(run)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
-            await set_version_status(
-                session,
-                run.tenant,
-                VersionId(UUID(parameters["version"])),
-                "failed",
-                error={"code": error.code, "details": dict(error.details)},
-            )
+            told = {"code": error.code, "details": dict(error.details)}
+            version = VersionId(UUID(parameters["version"]))
+            if not await set_version_status(session, run.tenant, version, "failed", error=told):
+                return
             await self._audit.record(
                 session,
                 submitter_of(run.tenant, parameters).actor,
@@ -221,7 +221,7 @@ class Ingestion:
         except (VersionOutdated, Fenced, asyncio.CancelledError) as error:
             # Deleted, or a newer text won. Whoever took this job over needs the same points, unless the
             # document has gone since: then nobody else knows that they were written once more.
-            await finished(self._remove_what_is_in_vain(run, work, error))
+            await finished(self._clear_up(run, work, error))
             raise
 
     async def _hold(self, run: JobRun, work: Work, held: HeldBack) -> None:
@@ -232,9 +232,22 @@ class Ingestion:
             await hold(session, self._quarantine, self._audit, run, work, held)
             await self._jobs.complete(session, run)
 
-    async def _remove_what_is_in_vain(self, run: JobRun, work: Work, error: BaseException) -> None:
-        for manuscript in await self._written_in_vain(run, work, error):
+    async def _clear_up(self, run: JobRun, work: Work, error: BaseException) -> None:
+        in_vain = await self._written_in_vain(run, work, error)
+        for manuscript in in_vain:
             await self._vectors.delete(manuscript.space, version_selector(manuscript))
+        gone = {manuscript.generation for manuscript in in_vain}
+        left = [each for each in work.manuscripts if each.generation not in gone]
+        async with self._database.transaction(run.tenant) as session:
+            if left and not await self._jobs.holds(session, run):
+                await self._follow_anew(session, work, left)
+
+    async def _follow_anew(
+        self, session: AsyncSession, work: Work, manuscripts: Sequence[Manuscript]
+    ) -> None:
+        generations = [manuscript.generation for manuscript in manuscripts]
+        base = work.base
+        await follow_anew(session, self._jobs, base.tenant, base.id, work.stored.document, generations)
 
     async def _beside(self, run: JobRun, work: Work) -> Beside | None:
         """The chunks for the generation that a reindex is building; None when it has to fetch them itself."""
@@ -261,6 +274,9 @@ class Ingestion:
             await serve_version(
                 session, self._jobs, work.base, work.stored, work.source_hash, text, chunks, beside
             )
+            if run.attempt > 1:
+                # Whoever had the job before may have written its points over these.
+                await self._follow_anew(session, work, work.manuscripts)
             await self._jobs.complete(session, run)
             await self._audit.record(
                 session,
@@ -279,12 +295,14 @@ class Ingestion:
     def _checkpoint(self, run: JobRun) -> Checkpoint:
         """Raises Fenced once another attempt has begun, and VersionOutdated once the document has gone."""
 
-        async def checkpoint(stage: str, batches_done: int, batches_total: int) -> None:
+        async def checkpoint(stage: str, batches_done: int, batches_total: int) -> Classification:
             progress = {"stage": stage, "batches_done": batches_done, "batches_total": batches_total}
             async with self._database.transaction(run.tenant) as session:
                 await self._jobs.confirm(session, run, progress)
-                if not await is_wanted(session, run.tenant, run.parameters):
-                    raise VersionOutdated
+                level = await level_now(session, run.tenant, run.parameters)
+            if level is None:
+                raise VersionOutdated
+            return level
 
         return checkpoint
 

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     POINT_WEIGHTS_WRONG = "point_weights_wrong"
     SPACE_DIMENSIONS_WRONG = "space_dimensions_wrong"
     GENERATION_UNKNOWN = "generation_unknown"
+    STORE_NOT_OURS = "store_not_ours"
     GENERATION_ABANDONED = "generation_abandoned"
 
     CHUNK_NOT_SERVING = "chunk_not_serving"
@@ -75,6 +76,27 @@ POINT_KINDS = frozenset(
     }
 )
 """What is wrong with the projection alone: rows say what is right, and rebuilding it loses nothing."""
+
+UNASKED = POINT_KINDS - {Kind.GENERATION_UNKNOWN}
+"""What workers mend by themselves. A generation of which nothing is known may be another database's."""
+
+OF_THE_INDEX = POINT_KINDS | {
+    Kind.CHUNK_NOT_SERVING,
+    Kind.CHUNK_CLASS_WRONG,
+    Kind.DELETION_UNFINISHED,
+    Kind.RECEIPT_MISSING,
+}
+"""What is mended in the index, or by jobs that go on there."""
+
+REMOVED = frozenset(
+    {
+        Kind.POINT_ORPHANED,
+        Kind.POINT_OF_DELETED_DOCUMENT,
+        Kind.POINT_GENERATION_WRONG,
+        Kind.GENERATION_UNKNOWN,
+    }
+)
+"""What is mended by removing points: in a store of another database these would be its own."""
 
 REPAIRABLE = POINT_KINDS | {
     Kind.CHUNK_NOT_SERVING,

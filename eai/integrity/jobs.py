@@ -3,6 +3,7 @@
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from uuid import uuid4
 
 import structlog
@@ -11,17 +12,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.audit.actions import AuditAction
 from eai.audit.entries import SYSTEM, Resource
 from eai.audit.service import Audit
-from eai.integrity.findings import POINT_KINDS, REPAIRABLE, Found, Kind
+from eai.integrity.errors import VectorStoreNotOurs
+from eai.integrity.findings import OF_THE_INDEX, REPAIRABLE, UNASKED, Found, Kind
 from eai.integrity.mending import RowMending
 from eai.integrity.mending_rows import MendingRows
+from eai.integrity.ownership import StoreOwnership
 from eai.integrity.rebuilding import Rebuilding
 from eai.integrity.service import Examination, Integrity
 from eai.kernel.errors import EaiError
-from eai.kernel.ids import JobId, TenantId
+from eai.kernel.ids import PLATFORM_TENANT, JobId, TenantId
+from eai.knowledge.ports import VectorStoreUnavailable
 from eai.platform import metrics
 from eai.platform.database import Database
+from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import JobRun, Jobs
-from eai.platform.worker import JobHandler
 from eai.tenants.repository import TenantRows, list_tenant_ids
 
 CHECK = "integrity.check"
@@ -46,6 +50,7 @@ class IntegrityJobs:
         integrity: Integrity,
         mending: RowMending,
         rebuilding: Rebuilding,
+        ownership: StoreOwnership,
     ) -> None:
         self._database = database
         self._jobs = jobs
@@ -53,14 +58,15 @@ class IntegrityJobs:
         self._integrity = integrity
         self._mending = mending
         self._rebuilding = rebuilding
+        self._ownership = ownership
         self._turns: deque[TenantId] = deque()
         self._next_turns_at: float | None = None
 
     def handlers(self) -> Mapping[str, JobHandler]:
         """What a worker runs for each job of this slice."""
         return {
-            CHECK: JobHandler(self.check, self.give_up, is_slow=True),
-            REPAIR: JobHandler(self.repair, self.give_up, is_slow=True),
+            CHECK: JobHandler(self.check, self.give_up, Group.MAINTENANCE),
+            REPAIR: JobHandler(self.repair, self.give_up, Group.MAINTENANCE),
         }
 
     async def queue_due(self, interval_s: float) -> None:
@@ -87,16 +93,35 @@ class IntegrityJobs:
         async with self._database.transaction(tenant) as session:
             return await self._create(session, tenant, REPAIR, {"is_deep": is_deep})
 
+    async def pending_repair(self, tenant: TenantId) -> JobId | None:
+        """The repair of `tenant` that is queued or under way, whoever asked for it."""
+        async with self._database.transaction(tenant) as session:
+            return await MendingRows(session, tenant).job_pending(REPAIR)
+
+    async def adopt_index(self) -> None:
+        """Take the store from whoever had it, on a person's word. Raises VectorStoreUnavailable."""
+        async with self._database.transaction(PLATFORM_TENANT) as session:
+            await self._audit.record(
+                session,
+                SYSTEM,
+                AuditAction.INTEGRITY_ADOPT_INDEX,
+                tenant=PLATFORM_TENANT,
+                resource=Resource("tenant", str(PLATFORM_TENANT)),
+            )
+        await self._ownership.adopt()
+
     async def check(self, run: JobRun) -> None:
         """Examine a tenant, and put the index right: it is made of rows, so that nothing is lost by it.
 
         Whatever else is found waits for a person. Raises Fenced.
         """
+        if run.tenant == PLATFORM_TENANT:
+            await self._take_store()
         examination = await self._integrity.examine(run.tenant)
-        mended = Counter(_counts([f for f in examination.found if f.kind in POINT_KINDS]))
+        mended = Counter(_counts([f for f in examination.found if f.kind in UNASKED]))
         if mended:
-            examination = await self._mended(run, examination, POINT_KINDS, is_deep=False)
-        await self._close(run, examination, mended)
+            examination = await self._mended(run, examination, UNASKED, is_deep=False)
+        await self._close(run, examination, mended - Counter(_counts(examination.found)))
 
     async def repair(self, run: JobRun) -> None:
         """Examine a tenant and mend what can be mended. Raises Fenced."""
@@ -121,9 +146,24 @@ class IntegrityJobs:
         self, run: JobRun, examination: Examination, kinds: frozenset[Kind], *, is_deep: bool
     ) -> Examination:
         found = [each for each in examination.found if each.kind in kinds]
+        if any(each.kind in OF_THE_INDEX for each in found) and not await self._may_mend_index(run.tenant):
+            found = [each for each in found if each.kind not in OF_THE_INDEX]
         await self._mending.mend(run, found, examination.found)
         await self._rebuilding.mend(run, found)
         return await self._integrity.examine(run.tenant, is_deep=is_deep)
+
+    async def _may_mend_index(self, tenant: TenantId) -> bool:
+        try:
+            await self._ownership.require()
+        except VectorStoreNotOurs as error:
+            _log.warning("integrity.refused", tenant=str(tenant), code=error.code)
+            return False
+        return True
+
+    async def _take_store(self) -> None:
+        """Note whose the store is while nobody else is at it, so that nobody else can take it later."""
+        with suppress(VectorStoreUnavailable):
+            await self._ownership.take_own()
 
     async def _close(self, run: JobRun, examination: Examination, mended: Mapping[str, int]) -> None:
         report = examination.report
@@ -147,9 +187,8 @@ class IntegrityJobs:
         self, session: AsyncSession, tenant: TenantId, name: str, parameters: Mapping[str, bool]
     ) -> JobId | None:
         await TenantRows(session, tenant).hold()
-        for given in ({}, {"is_deep": False}, {"is_deep": True}):
-            if await self._jobs.is_pending(session, tenant, name, given):
-                return None
+        if await MendingRows(session, tenant).job_pending(name) is not None:
+            return None
         job = JobId(uuid4())
         await self._jobs.create(session, tenant, job, name, parameters)
         return job
@@ -158,7 +197,7 @@ class IntegrityJobs:
 def tell(examination: Examination, mended: Mapping[str, int]) -> None:
     """Leave what was found in the log and in the metrics."""
     report = examination.report
-    for kind, count in (Counter(mended) | Counter(_counts(examination.found))).items():
+    for kind, count in (Counter(mended) + Counter(_counts(examination.found))).items():
         metrics.INTEGRITY_FINDINGS.labels(kind).inc(count)
     metrics.INTEGRITY_LAST_RUN.set_to_current_time()
     say = _log.warning if report.findings or mended else _log.info

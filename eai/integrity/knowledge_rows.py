@@ -44,13 +44,16 @@ _SIZE_WRONG = """
     SELECT c.id FROM eai.kb_chunks c
       JOIN eai.kb_generations g ON g.tenant_id = c.tenant_id AND g.id = c.generation
      WHERE c.tenant_id = :tenant AND c.dimensions <> g.dimensions"""
+# A generation that is older than the columns of its cutting has that of its base.
 _BASE_GENERATION_WRONG = """
     SELECT b.id FROM eai.knowledge_bases b
       LEFT JOIN eai.kb_generations g
         ON g.tenant_id = b.tenant_id AND g.base_id = b.id AND g.id = b.vector_generation
      WHERE b.tenant_id = :tenant AND b.deleting_since IS NULL
-       AND ((g.state, g.collection, g.dimensions, g.embedding_model)
-            IS DISTINCT FROM ('serving', b.vector_collection, b.dimensions, b.embedding_model)
+       AND ((g.state, g.collection, g.dimensions, g.embedding_model,
+             COALESCE(g.chunk_size, b.chunk_size), COALESCE(g.chunk_overlap, b.chunk_overlap))
+            IS DISTINCT FROM ('serving', b.vector_collection, b.dimensions, b.embedding_model,
+                              b.chunk_size, b.chunk_overlap)
             OR EXISTS (SELECT FROM eai.kb_generations o
                         WHERE o.tenant_id = b.tenant_id AND o.base_id = b.id
                           AND o.state = 'serving' AND o.id <> b.vector_generation))"""
@@ -89,30 +92,31 @@ _ABANDONED = """
                           AND j.name <> 'knowledge.reweigh'
                           AND j.parameters ->> 'base' = CAST(g.base_id AS text)
                           AND j.parameters ->> 'document' IS NULL)"""
-# Counted per class and language, in which nobody is kept from a chunk by name.
+# Counted per class and language, in which nobody is kept from a chunk by name. A reindex can be taken
+# back: what was searched before it is kept true until it is dropped.
 _COUNTS_WRONG = """
-    WITH serving AS (
+    WITH searchable AS (
          SELECT g.id FROM eai.kb_generations g
            JOIN eai.knowledge_bases b ON b.tenant_id = g.tenant_id AND b.id = g.base_id
-          WHERE g.tenant_id = :tenant AND g.state = 'serving' AND b.deleting_since IS NULL),
+          WHERE g.tenant_id = :tenant AND g.state IN ('serving', 'retired') AND b.deleting_since IS NULL),
     counted AS (
          SELECT c.generation, c.class_number, c.language, count(*) AS chunks
            FROM eai.kb_chunks c
-           JOIN serving s ON s.id = c.generation
+           JOIN searchable s ON s.id = c.generation
            JOIN eai.kb_documents d ON d.tenant_id = c.tenant_id AND d.id = c.document_id
             AND d.serving_version_id = c.version_id
           WHERE c.tenant_id = :tenant AND c.readers IS NULL AND d.readers IS NULL
           GROUP BY c.generation, c.class_number, c.language),
     stated AS (
          SELECT l.generation, l.class_number, l.language, l.chunks, l.tokens
-           FROM eai.kb_language_statistics l JOIN serving s ON s.id = l.generation
+           FROM eai.kb_language_statistics l JOIN searchable s ON s.id = l.generation
           WHERE l.tenant_id = :tenant)
     SELECT COALESCE(c.generation, s.generation) AS id
       FROM counted c FULL JOIN stated s USING (generation, class_number, language)
      WHERE c.chunks IS DISTINCT FROM s.chunks OR s.tokens < s.chunks
      UNION
     SELECT t.generation FROM eai.kb_term_statistics t
-      JOIN serving s ON s.id = t.generation
+      JOIN searchable s ON s.id = t.generation
       LEFT JOIN (SELECT l.generation, l.class_number, sum(l.chunks) AS chunks FROM stated l
                   GROUP BY l.generation, l.class_number) l
         ON l.generation = t.generation AND l.class_number = t.class_number

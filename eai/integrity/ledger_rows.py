@@ -7,9 +7,10 @@ from eai.integrity.findings import Kind
 _EXPIRED = """
     SELECT r.id FROM eai.model_reservations r
      WHERE r.tenant_id = :tenant AND r.state = 'held' AND r.lease_until < now() - interval '2 minutes'"""
-_TAKEN = """
+# A repair counts as the examination does.
+TAKEN = """
     SELECT q.quota, q.period_start,
-           sum(q.amount) FILTER (WHERE r.state = 'held') AS held,
+           COALESCE(sum(q.amount) FILTER (WHERE r.state = 'held'), 0) AS held,
            sum(CASE WHEN r.state IN ('held', 'released') THEN 0
                     WHEN q.metric = 'tokens' THEN r.tokens_used ELSE q.amount END) AS spent
       FROM eai.model_reservations r
@@ -19,12 +20,12 @@ _TAKEN = """
 _RESERVED_WRONG = f"""
     SELECT COALESCE(u.quota_id, t.quota) AS id
       FROM (SELECT * FROM eai.quota_usage WHERE tenant_id = :tenant) u
-      FULL JOIN ({_TAKEN}) t ON t.quota = u.quota_id AND t.period_start = u.period_start
+      FULL JOIN ({TAKEN}) t ON t.quota = u.quota_id AND t.period_start = u.period_start
      WHERE COALESCE(u.reserved, 0) <> COALESCE(t.held, 0)"""  # noqa: S608 - constants only
 # Closed reservations are forgotten after a week: of an older period they prove what was used at least.
 _USED_WRONG = f"""
     SELECT u.quota_id AS id FROM eai.quota_usage u
-      LEFT JOIN ({_TAKEN}) t ON t.quota = u.quota_id AND t.period_start = u.period_start
+      LEFT JOIN ({TAKEN}) t ON t.quota = u.quota_id AND t.period_start = u.period_start
      WHERE u.tenant_id = :tenant
        AND (u.used < COALESCE(t.spent, 0)
             OR (u.used > COALESCE(t.spent, 0) AND u.period_start > now() - interval '6 days'))"""  # noqa: S608

@@ -20,13 +20,10 @@ from eai.integrity.mending_rows import Going, MendingRows, Version
 from eai.integrity.repository import ExaminationRows
 from eai.integrity.rules import rights_of
 from eai.integrity.statistics import missing_from
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, PointId, TenantId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId
 from eai.knowledge.bases.deletion import DELETE_BASE
 from eai.knowledge.bases.repository import BaseRows
-from eai.knowledge.chunks.alignment import class_of
-from eai.knowledge.chunks.repository import ChunkRows
-from eai.knowledge.chunks.rights_classes import class_numbers
-from eai.knowledge.chunks.spans import OwnRights
+from eai.knowledge.chunks.alignment import file_chunks
 from eai.knowledge.documents.deletion import DELETE_DOCUMENT
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, RETIRE_VERSION
@@ -72,12 +69,14 @@ class RowMending:
             await self._recount(run)
 
     async def _mend_classes(self, tenant: TenantId, found: Sequence[Found]) -> None:
-        for each in found:
-            base, number = each.where
-            async with self._database.transaction(tenant) as session:
-                rows = await ExaminationRows(session, tenant).classes()
-                row = next(r for r in rows if (r.base_id, r.number) == (base, number))
-                await MendingRows(session, tenant).set_digest(base, number, rights_of(row).digest)
+        if not found:
+            return
+        wanted = {each.where for each in found}
+        async with self._database.transaction(tenant) as session:
+            for row in await ExaminationRows(session, tenant).classes():
+                if (row.base_id, row.number) in wanted:
+                    digest = rights_of(row).digest
+                    await MendingRows(session, tenant).set_digest(row.base_id, row.number, digest)
 
     async def _mend_bases(self, tenant: TenantId, found: Sequence[Found]) -> None:
         for each in found:
@@ -96,24 +95,7 @@ class RowMending:
                 row = await DocumentRows(session, tenant, base).lock_any(document)
                 if row is None:
                     continue
-                chunks = ChunkRows(session, tenant)
-                own = {
-                    each: OwnRights(each.readers, each.classification)
-                    for each in await chunks.rights(document)
-                }
-                wanted = {each: class_of(row, rights) for each, rights in own.items()}
-                numbers = await class_numbers(session, tenant, base, set(wanted.values()))
-                moved: dict[tuple[int, OwnRights], list[PointId]] = defaultdict(list)
-                for each, rights in wanted.items():
-                    if numbers[rights] != each.class_number:
-                        moved[numbers[rights], own[each]].append(each.point)
-                for (number, rights_of_chunk), points in moved.items():
-                    await chunks.set_rights(
-                        points,
-                        class_number=number,
-                        readers=rights_of_chunk.readers,
-                        classification=rights_of_chunk.classification,
-                    )
+                await file_chunks(session, row)
                 await self._queue(session, tenant, MOVE_RIGHTS, base=base, document=document)
 
     async def _retire(self, tenant: TenantId, found: Sequence[Found], doubtful: Collection[str]) -> None:
@@ -142,7 +124,8 @@ class RowMending:
 
     async def _fail(self, session: AsyncSession, tenant: TenantId, version: Version) -> None:
         error = {"code": ProcessingInterrupted.code, "details": {}}
-        await set_status(session, tenant, version.id, "failed", error)
+        if not await set_status(session, tenant, version.id, "failed", error):
+            return
         await self._audit.record(
             session,
             SYSTEM,
@@ -198,7 +181,7 @@ class RowMending:
         """
         async with self._database.transaction(run.tenant) as session:
             generations = await ExaminationRows(session, run.tenant).generations()
-        for generation in (g.id for g in generations if g.state == "serving" and not g.is_base_deleting):
+        for generation in (each.id for each in generations if each.is_counted):
             tally = await missing_from(self._database, run.tenant, generation)
             async with self._database.transaction(run.tenant) as session:
                 await self._jobs.confirm(session, run)

@@ -9,8 +9,9 @@ from sqlalchemy import CursorResult, TextClause, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from eai.integrity.ledger_rows import TAKEN
 from eai.integrity.models import IntegrityReport
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId, VersionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ class MendingRows:
         rows = await self._session.execute(_WAITING, {"tenant": self._tenant, "names": list(names)})
         return [found for (found,) in rows]
 
+    async def job_pending(self, name: str) -> JobId | None:
+        """The oldest job of this name that has not ended."""
+        found = await self._session.scalar(_PENDING, {"tenant": self._tenant, "name": name})
+        return None if found is None else JobId(found)
+
     async def state_of(self, job: UUID) -> str | None:
         """The state of a job; None when there is no such job."""
         found = await self._session.scalar(_STATE, {"tenant": self._tenant, "job": job})
@@ -145,7 +151,9 @@ _DIGEST = text("""
 _FOLLOW = text("""
     UPDATE eai.knowledge_bases b
        SET vector_generation = g.id, vector_collection = g.collection, dimensions = g.dimensions,
-           embedding_model = g.embedding_model, revision = b.revision + 1
+           embedding_model = g.embedding_model, revision = b.revision + 1,
+           chunk_size = COALESCE(g.chunk_size, b.chunk_size),
+           chunk_overlap = COALESCE(g.chunk_overlap, b.chunk_overlap)
       FROM eai.kb_generations g
      WHERE b.tenant_id = :tenant AND b.id = :base AND g.tenant_id = b.tenant_id AND g.base_id = b.id
        AND g.state = 'serving'
@@ -181,18 +189,9 @@ _GOING = text("""
        AND NOT EXISTS (SELECT FROM eai.knowledge_bases b WHERE b.tenant_id = :tenant AND b.id = r.id)""")
 _NOTE_JOB = text("""
     UPDATE eai.deletion_receipts SET job_id = :job WHERE tenant_id = :tenant AND id = :receipt""")
-_TAKEN = """
-    SELECT q.quota, q.period_start,
-           COALESCE(sum(q.amount) FILTER (WHERE r.state = 'held'), 0) AS held,
-           sum(CASE WHEN r.state IN ('held', 'released') THEN 0
-                    WHEN q.metric = 'tokens' THEN r.tokens_used ELSE q.amount END) AS spent
-      FROM eai.model_reservations r
-     CROSS JOIN LATERAL jsonb_to_recordset(r.quotas)
-           AS q (quota uuid, period_start timestamptz, metric text, amount bigint)
-     WHERE r.tenant_id = :tenant GROUP BY 1, 2"""
 _ADD_USAGE_OF = f"""
     INSERT INTO eai.quota_usage (tenant_id, quota_id, period_start)
-    SELECT :tenant, t.quota, t.period_start FROM ({_TAKEN}) t WHERE t.held > 0
+    SELECT :tenant, t.quota, t.period_start FROM ({TAKEN}) t WHERE t.held > 0
     ON CONFLICT DO NOTHING"""  # noqa: S608 - constants only
 _ADD_USAGE = text(_ADD_USAGE_OF)
 _HOLD_USAGE = text("""
@@ -203,7 +202,7 @@ _RECOUNT_OF = f"""
                    CASE WHEN o.period_start > now() - interval '6 days' THEN COALESCE(t.spent, 0)
                         ELSE GREATEST(o.used, COALESCE(t.spent, 0)) END AS used
               FROM eai.quota_usage o
-              LEFT JOIN ({_TAKEN}) t ON t.quota = o.quota_id AND t.period_start = o.period_start
+              LEFT JOIN ({TAKEN}) t ON t.quota = o.quota_id AND t.period_start = o.period_start
              WHERE o.tenant_id = :tenant) n
      WHERE u.tenant_id = :tenant AND u.quota_id = n.quota_id AND u.period_start = n.period_start
        AND (u.reserved, u.used) <> (n.held, n.used)"""  # noqa: S608 - constants only
@@ -220,6 +219,9 @@ _HOLD = text("""
 _WAITING = text("""
     SELECT id FROM eai.jobs WHERE tenant_id = :tenant AND state = 'queued' AND name = ANY (:names)
      ORDER BY created_at, id""")
+_PENDING = text("""
+    SELECT id FROM eai.jobs WHERE tenant_id = :tenant AND state IN ('queued', 'running') AND name = :name
+     ORDER BY created_at, id LIMIT 1""")
 _STATE = text("SELECT state FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")
 _IS_DUE = text("""
     SELECT NOT EXISTS (SELECT FROM eai.integrity_reports

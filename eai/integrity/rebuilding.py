@@ -8,11 +8,13 @@ from uuid import UUID
 from eai.integrity.findings import Found, Kind
 from eai.integrity.matter import point_of
 from eai.integrity.mending_rows import MendingRows
+from eai.integrity.ownership import StoreOwnership
 from eai.integrity.repository import ChunkMatter, ChunkPlace, Difference, ExaminationRows, GenerationToExamine
 from eai.integrity.strangers import Stranger
 from eai.kernel.ids import TenantId
 from eai.knowledge.ports import Selector, Vectors
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 
 POINTS_PER_STEP = 256
@@ -29,14 +31,18 @@ class State(NamedTuple):
 class Rebuilding:
     """Makes points what their rows are; harmless to repeat, and at any point to interrupt."""
 
-    def __init__(self, database: Database, vectors: Vectors, jobs: Jobs) -> None:
+    def __init__(self, database: Database, vectors: Vectors, jobs: Jobs, ownership: StoreOwnership) -> None:
         self._database = database
         self._vectors = vectors
         self._jobs = jobs
+        self._ownership = ownership
 
     async def mend(self, run: JobRun, found: Sequence[Found]) -> None:
-        """Mend every point in `found`. Raises VectorStoreUnavailable, Fenced."""
+        """Mend every point in `found`. Raises VectorStoreUnavailable, VectorStoreNotOurs, Fenced."""
         differences = [each for each in found if isinstance(each.where, Difference)]
+        strangers = [each.where for each in found if isinstance(each.where, Stranger)]
+        if differences or strangers:
+            await self._ownership.require()
         for step in _steps([each for each in differences if each.kind in ORPHANS]):
             await self._confirm(run)
             await self._remove_orphans(run.tenant, [each.where for each in step])
@@ -44,10 +50,10 @@ class Rebuilding:
             await self._remove(each.where for each in step)
         for step in _steps([each for each in differences if each.kind not in ORPHANS]):
             await self._confirm(run)
-            await self._write(run.tenant, [UUID(each.id) for each in step])
-        for each in found:
-            if isinstance(each.where, Stranger):
-                await self._vectors.delete(each.where.space, Selector(each.where.key))
+            # Cut short, it would leave points as their rows were before it.
+            await finished(self._write(run.tenant, [UUID(each.id) for each in step]))
+        for stranger in strangers:
+            await self._vectors.delete(stranger.space, Selector(stranger.key))
 
     async def _confirm(self, run: JobRun) -> None:
         async with self._database.transaction(run.tenant) as session:
@@ -56,7 +62,7 @@ class Rebuilding:
     async def _remove_orphans(self, tenant: TenantId, orphans: Sequence[Difference]) -> None:
         """Remove points without rows, unless somebody has begun to give them some.
 
-        This is the one place that waits for the store inside a transaction: while their documents are
+        The store is waited for inside the transaction, as by a reindex that flips: while their documents are
         held, nobody can begin to write these very points again and count them before they go.
         """
         async with self._database.transaction(tenant) as session:
@@ -79,13 +85,15 @@ class Rebuilding:
         Whoever changes a row later moves or removes its point later as well. A chunk that stopped serving
         meanwhile may have lost its point before it was written here, so it goes again.
         """
-        before = None
+        before: State | None = None
+        written_to: Mapping[UUID, GenerationToExamine] = {}
         while ids:
             generations, matter = await self._read(tenant, ids)
             state = _state(generations, matter)
             if before is not None:
                 gone = [each for each in before.places if each not in state.places]
-                await self._take_back(generations, before, gone)
+                # A generation may be gone by now, rows and all: the point was written to what it was.
+                await self._take_back(written_to, before, gone)
                 if all(state.places[each] == before.places[each] for each in state.places) and all(
                     before.averages.get(each) == average for each, average in state.averages.items()
                 ):
@@ -97,7 +105,7 @@ class Rebuilding:
                 if points:
                     await self._vectors.ensure_space(generation.space)
                     await self._vectors.upsert(generation.space, points)
-            before = state
+            before, written_to = state, generations
 
     async def _read(
         self, tenant: TenantId, ids: Sequence[UUID]

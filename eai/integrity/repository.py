@@ -30,6 +30,11 @@ class GenerationToExamine:
     is_base_deleting: bool
 
     @property
+    def is_counted(self) -> bool:
+        """Whether its statistics are those of its chunks: where it is searched, or may be again."""
+        return self.state in {"serving", "retired"} and not self.is_base_deleting
+
+    @property
     def key(self) -> str:
         """What its points carry."""
         return generation_key(self.tenant, self.id)

@@ -10,6 +10,7 @@ from eai.integrity import audit_rows, knowledge_rows, ledger_rows, work_rows
 from eai.integrity.chain import AuditChain
 from eai.integrity.check import Check, Unreadable
 from eai.integrity.findings import Found, Report, grouped
+from eai.integrity.ownership import StoreOwner, StoreOwnership
 from eai.integrity.projection import Projection
 from eai.integrity.repository import ExaminationRows
 from eai.integrity.rules import RightsClasses, RowRule
@@ -38,10 +39,13 @@ class Examination:
 class Integrity:
     """One per process. Reads only."""
 
-    def __init__(self, database: Database, vectors: Vectors, trail: AuditTrail) -> None:
+    def __init__(
+        self, database: Database, vectors: Vectors, trail: AuditTrail, ownership: StoreOwnership
+    ) -> None:
         self._database = database
         self._vectors = vectors
         self._trail = trail
+        self._ownership = ownership
 
     def checks(self, tenant: TenantId, *, is_deep: bool) -> Sequence[Check]:
         """What is looked at, in this order: rows before what is projected from them."""
@@ -55,6 +59,7 @@ class Integrity:
         checks.append(Projection(self._database, self._vectors, is_deep))
         if tenant == PLATFORM_TENANT:
             checks.append(UnknownGenerations(self._database, self._vectors))
+            checks.append(StoreOwner(self._ownership))
         return checks
 
     async def examine(self, tenant: TenantId, *, is_deep: bool = False) -> Examination:

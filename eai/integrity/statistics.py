@@ -1,6 +1,6 @@
 """Term statistics, counted anew from the chunks that they are of."""
 
-from collections import Counter, defaultdict
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,6 +10,9 @@ from eai.kernel.ids import GenerationId, TenantId
 from eai.knowledge.lexical import Language, analyse_document
 from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
+
+CHUNKS_PER_BATCH = 256
+"""How many are analysed at a time, in a thread: the event loop serves others meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,8 @@ class TermStatistics:
     async def find(self, tenant: TenantId) -> Iterable[Found]:
         async with self.database.transaction(tenant) as session:
             generations = await ExaminationRows(session, tenant).generations()
-        serving = [g.id for g in generations if g.state == "serving" and not g.is_base_deleting]
-        wrong = [each for each in serving if is_something(await missing_from(self.database, tenant, each))]
+        counted = [g.id for g in generations if g.is_counted]
+        wrong = [each for each in counted if is_something(await missing_from(self.database, tenant, each))]
         return [Found(Kind.STATISTICS_WRONG, str(each)) for each in wrong]
 
 
@@ -32,24 +35,29 @@ async def missing_from(database: Database, tenant: TenantId, generation: Generat
 
     A sum that may be added at any later time: whoever changes chunks adds the difference as well.
     """
-    terms: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    chunks: Counter[tuple[int, str]] = Counter()
-    tokens: Counter[tuple[int, str]] = Counter()
+    tally = Tally()
+    chunks: list[tuple[int, str, str]] = []
     async with database.transaction(tenant) as session:
         async for what, number, language, said, count, length in ExaminationRows(session, tenant).statistics(
             generation
         ):
             if what == "term":
-                terms[number][said] -= count
+                tally.terms[number][said] -= count
             elif what == "language":
-                chunks[number, language] -= count
-                tokens[number, language] -= length
+                tally.chunks[number, language] -= count
+                tally.tokens[number, language] -= length
             else:
-                found = analyse_document(said, Language(language))
-                terms[number].update(found.keys())
-                chunks[number, language] += 1
-                tokens[number, language] += sum(found.values())
-    return Tally(terms, chunks, tokens)
+                chunks.append((number, language, said))
+            if len(chunks) == CHUNKS_PER_BATCH:
+                await asyncio.to_thread(_count, tally, chunks)
+                chunks = []
+    await asyncio.to_thread(_count, tally, chunks)
+    return tally
+
+
+def _count(tally: Tally, chunks: Iterable[tuple[int, str, str]]) -> None:
+    for number, language, content in chunks:
+        tally.add(language, number, analyse_document(content, Language(language)))
 
 
 def is_something(tally: Tally) -> bool:

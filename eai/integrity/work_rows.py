@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from eai.integrity.findings import Kind
 
+# Two conditions: either of two in one would hold every version against every job.
 _STUCK = """
     SELECT v.id FROM eai.kb_document_versions v
       JOIN eai.kb_documents d ON d.tenant_id = v.tenant_id AND d.id = v.document_id
@@ -12,7 +13,10 @@ _STUCK = """
        AND d.deleting_since IS NULL AND b.deleting_since IS NULL
        AND NOT EXISTS (SELECT FROM eai.jobs j
                         WHERE j.tenant_id = :tenant AND j.state IN ('queued', 'running')
-                          AND (j.id = v.job_id OR j.parameters ->> 'version' = CAST(v.id AS text)))"""
+                          AND j.id = v.job_id)
+       AND NOT EXISTS (SELECT FROM eai.jobs j
+                        WHERE j.tenant_id = :tenant AND j.state IN ('queued', 'running')
+                          AND j.parameters ->> 'version' = CAST(v.id AS text))"""
 # A job whose document has gone ends by itself within moments; one that still waits does not.
 _JOB_TARGET_MISSING = """
     SELECT j.id FROM eai.jobs j
@@ -38,10 +42,12 @@ _UNFINISHED = """
     SELECT g.id FROM going g
      WHERE NOT EXISTS (SELECT FROM eai.jobs j
                         WHERE j.tenant_id = :tenant AND j.state IN ('queued', 'running')
-                          AND (j.name = 'knowledge.delete_document'
-                               AND j.parameters ->> 'document' = CAST(g.id AS text)
-                               OR j.name = 'knowledge.delete_base'
-                               AND j.parameters ->> 'base' = CAST(g.base_id AS text)))"""
+                          AND j.name = 'knowledge.delete_document'
+                          AND j.parameters ->> 'document' = CAST(g.id AS text))
+       AND NOT EXISTS (SELECT FROM eai.jobs j
+                        WHERE j.tenant_id = :tenant AND j.state IN ('queued', 'running')
+                          AND j.name = 'knowledge.delete_base'
+                          AND j.parameters ->> 'base' = CAST(g.base_id AS text))"""
 _RECEIPT_MISSING = """
     SELECT going.id FROM (
            SELECT d.id FROM eai.kb_documents d

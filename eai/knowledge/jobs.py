@@ -17,8 +17,8 @@ from eai.knowledge.ports import Vectors
 from eai.knowledge.statistics.drift import REWEIGH
 from eai.knowledge.statistics.reweighing import Reweighing
 from eai.platform.database import Database
+from eai.platform.handlers import DeadLetter, Group, JobHandler
 from eai.platform.jobs import JobRun, Jobs
-from eai.platform.worker import DeadLetter, JobHandler
 
 PAUSE_AFTER_FAILURES_S = 300
 
@@ -36,7 +36,8 @@ def job_handlers(database: Database, vectors: Vectors, jobs: Jobs, audit: Audit)
         REWEIGH: Reweighing(database, vectors, jobs).run,
     }
     later = try_later(database, jobs)
-    return {name: JobHandler(run, later, is_slow=name == REWEIGH) for name, run in functions.items()}
+    groups = dict.fromkeys(functions, Group.QUICK) | {REWEIGH: Group.MAINTENANCE}
+    return {name: JobHandler(run, later, groups[name]) for name, run in functions.items()}
 
 
 def try_later(database: Database, jobs: Jobs) -> DeadLetter:
@@ -45,6 +46,8 @@ def try_later(database: Database, jobs: Jobs) -> DeadLetter:
     async def pause(run: JobRun, error: EaiError) -> None:
         log.error("job.paused", job=str(run.job), job_name=run.name, code=error.code)
         async with database.transaction(run.tenant) as session:
-            await jobs.hand_back(session, run, after_s=PAUSE_AFTER_FAILURES_S, counts_as_failure=False)
+            # Unless none was made because each before had killed its process, this attempt ended by itself.
+            ended = not run.is_spent
+            await jobs.hand_back(session, run, after_s=PAUSE_AFTER_FAILURES_S, counts_as_failure=ended)
 
     return pause

@@ -70,7 +70,8 @@ class Generation(TenantRow):
 class KnowledgeDocument(TenantRow):
     """A document; what it says is in its versions, of which `serving_version_id` answers queries.
 
-    `classification` null follows the base live; `readers` null means every reader of the base.
+    `classification` null follows the base live; `readers` null means every reader of the base. The database
+    itself says in `served_by` which transaction let the serving version answer.
     """
 
     __tablename__ = "kb_documents"
@@ -85,6 +86,7 @@ class KnowledgeDocument(TenantRow):
     metadata_: Mapped[Json] = mapped_column("metadata", JSONB, server_default="{}")
     labels: Mapped[Json] = mapped_column(JSONB, server_default="{}")
     serving_version_id: Mapped[UUID | None]
+    served_by: Mapped[int | None] = mapped_column(BigInteger)
     revision: Mapped[int] = mapped_column(server_default="1")
     deleting_since: Mapped[datetime | None]
     created_by: Mapped[UUID | None]

@@ -231,6 +231,14 @@ class Vectors(Protocol):
         """
         ...
 
+    async def owner(self) -> str | None:
+        """Whose store this is, as `take` was last told; None of a store that nobody took."""
+        ...
+
+    async def take(self, owner: str) -> None:
+        """Note whose store this is, in place of whoever's it was. It keeps nobody from writing."""
+        ...
+
     async def check(self) -> None:
         """Return when the store answers."""
         ...

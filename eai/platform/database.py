@@ -9,6 +9,7 @@ which bind the tenant themselves as their first step.
 import select
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from hashlib import blake2b
 from typing import Any, LiteralString, cast
 
 import orjson
@@ -37,6 +38,9 @@ from eai.platform.conninfo import libpq_conninfo
 from eai.platform.shares import NoShare, Shares
 
 # One round trip. Without parameters nothing is prepared, and only so may two statements travel together.
+_IDENTITY = """
+    SELECT system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database())
+      FROM pg_control_system()"""
 _BEGIN = b"BEGIN; SELECT set_config('app.tenant_id', %s, true)"
 
 # SQLSTATE classes and codes after which the same request may succeed: connection lost, server going
@@ -187,6 +191,11 @@ class Database:
                 return await self.statement(query, parameters)
         except NoShare as error:
             raise DatabaseUnavailable from error
+
+    async def identity(self) -> str:
+        """What tells this database from others, and from copies by a dump. Raises DatabaseUnavailable."""
+        ((server, number),) = await self.statement(_IDENTITY, {}, is_repeatable=True)
+        return blake2b(f"{server}:{number}".encode(), digest_size=16).hexdigest()
 
     async def check(self) -> None:
         """Return when PostgreSQL answers; raises DatabaseUnavailable."""

@@ -6,24 +6,23 @@ effect commits together with `complete` or `confirm`, which fail once another at
 process that was frozen past its lease can therefore wake up and change nothing.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import ConnectorException
-from sqlalchemy import CursorResult, TextClause, bindparam, text
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import CursorResult, Row, TextClause
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, PrincipalId, TenantId
-from eai.platform.database import RECONNECT_S, Database, raw_connection
+from eai.platform import job_statements as statements
+from eai.platform.announcing import announce, messenger
+from eai.platform.database import Database
 
 MAX_FAILURES = 3
-_CONNECTION_WITHIN_S = 5.0
-_CONNECTIONS = 6
-"""A worker listens on two of them, for jobs that take long and for those that do not."""
+SWEPT_AT_ONCE = 100
+"""How many jobs of either kind a sweep takes: it holds their rows, and whoever claims one waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +31,16 @@ class Pace:
 
     An attempt that does not extend its lease for `lease_s` has lost its job; each worker shows every
     `heartbeat_s` that it lives, is taken for dead after `stalled_after_s`, and looks every
-    `sweep_interval_s` for what the dead have left.
+    `sweep_interval_s` for what the dead have left. A job that has to be alone waits `solitude_within_s` for
+    what runs in its worker, and is tried again `solitude_again_s` later.
     """
 
     lease_s: float = 30.0
     heartbeat_s: float = 3.0
     stalled_after_s: float = 12.0
     sweep_interval_s: float = 5.0
+    solitude_within_s: float = 15.0
+    solitude_again_s: float = 120.0
 
 
 class Fenced(Exception):
@@ -76,14 +78,7 @@ class Jobs:
 
     def __init__(self, database: Database, pace: Pace | None = None) -> None:
         self.pace = pace or Pace()
-        connector = PsycopgConnector(
-            conninfo=database.conninfo,
-            min_size=1,
-            max_size=_CONNECTIONS,
-            timeout=_CONNECTION_WITHIN_S,
-            reconnect_timeout=RECONNECT_S,
-        )
-        self.app = App(connector=connector)
+        self.app = messenger(database)
 
     async def create(
         self,
@@ -97,16 +92,17 @@ class Jobs:
     ) -> None:
         """Queue a job; it starts when the caller's transaction commits and vanishes if it rolls back."""
         await session.execute(
-            _CREATE, _row(tenant, job, name, parameters, principal) | {"state": "queued", "lease": 0}
+            statements.CREATE,
+            _row(tenant, job, name, parameters, principal) | {"state": "queued", "begun": 0, "lease": 0},
         )
-        await self._announce(session, tenant, job, name)
+        await self._announce(session, tenant, name, [job])
 
     async def is_pending(
         self, session: AsyncSession, tenant: TenantId, name: str, parameters: Mapping[str, Any]
     ) -> bool:
         """Whether a job of this name with these parameters is queued or running."""
         values = {"tenant": tenant, "name": name, "parameters": dict(parameters)}
-        return bool(await session.scalar(_IS_PENDING, values))
+        return bool(await session.scalar(statements.IS_PENDING, values))
 
     async def begin(
         self,
@@ -120,8 +116,9 @@ class Jobs:
     ) -> JobRun:
         """Record a job that the caller itself runs now; if it dies, the sweep queues the job."""
         await session.execute(
-            _CREATE,
-            _row(tenant, job, name, parameters, principal) | {"state": "running", "lease": self.pace.lease_s},
+            statements.CREATE,
+            _row(tenant, job, name, parameters, principal)
+            | {"state": "running", "begun": 1, "lease": self.pace.lease_s},
         )
         return JobRun(tenant, job, name, attempt=1, failures=1, parameters=parameters)
 
@@ -131,48 +128,73 @@ class Jobs:
         """Begin the next attempt; None when the job is done, or held by a live attempt.
 
         The attempt counts as failed until it ends well, so that one that kills its process counts. Unless
-        the caller `is_alone`, a job that has one attempt left is not to be had either.
+        the caller `is_alone`, a job is not to be had either when one before seems to have done so, and one
+        is left.
         """
         values = {"tenant": tenant, "job": job, "lease": self.pace.lease_s}
         values |= {"alone": is_alone, "last": MAX_FAILURES - 1}
-        row = (await session.execute(_CLAIM, values)).one_or_none()
+        row = (await session.execute(statements.CLAIM, values)).one_or_none()
         if row is None:
             return None
         return JobRun(tenant, job, row.name, row.attempt, row.failures, row.parameters, row.progress)
 
     async def needs_solitude(self, session: AsyncSession, tenant: TenantId, job: JobId) -> bool:
-        """Whether the job waits for its last attempt."""
+        """Whether the job is to be had only by who is alone."""
         values = {"tenant": tenant, "job": job, "last": MAX_FAILURES - 1}
-        return (await session.execute(_NEEDS_SOLITUDE, values)).one_or_none() is not None
+        return (await session.execute(statements.NEEDS_SOLITUDE, values)).one_or_none() is not None
+
+    async def postpone(self, session: AsyncSession, tenant: TenantId, job: JobId, *, after_s: float) -> None:
+        """Have a job that nobody holds brought again in `after_s` seconds; no attempt of it is made."""
+        values = {"tenant": tenant, "job": job, "after": after_s}
+        name = await session.scalar(statements.POSTPONE, values)
+        if name is not None:
+            await self._announce(session, tenant, name, [job], after_s=after_s)
 
     async def confirm(
-        self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
+        self,
+        session: AsyncSession,
+        run: JobRun,
+        progress: Mapping[str, Any] | None = None,
+        *,
+        is_further: bool = False,
     ) -> Mapping[str, Any]:
-        """Extend the lease, and fence the transaction; tells all progress so far. Raises Fenced."""
-        values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
-        values |= {"progress": progress or {}, "lease": self.pace.lease_s}
-        row = (await session.execute(_CONFIRM, values)).one_or_none()
-        if row is None:
-            raise Fenced
+        """Extend the lease, and fence the transaction; tells all progress so far. Raises Fenced.
+
+        With `is_further` the transaction keeps something that no attempt before had come to: those that died
+        did not die of what lies behind, and count no more.
+        """
+        row = await self._confirm(session, run, progress=progress or {}, further=is_further)
         return cast(Mapping[str, Any], row.progress)
+
+    async def keep(self, session: AsyncSession, run: JobRun) -> bool:
+        """Extend the lease; whether the attempt still needs to be alone, if it did. Raises Fenced."""
+        row = await self._confirm(session, run, progress={}, further=False)
+        return bool(row.unsettled > 1)
+
+    async def holds(self, session: AsyncSession, run: JobRun) -> bool:
+        """Whether no other attempt has begun, nor the job ended."""
+        values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
+        return bool(await session.scalar(statements.HOLDS, values))
 
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
     ) -> None:
         """Close the job in the transaction of its effect. Raises Fenced."""
-        await self._update(session, _COMPLETE, run, progress=progress or {})
+        await self._update(session, statements.COMPLETE, run, progress=progress or {})
 
     async def fail(self, session: AsyncSession, run: JobRun, error: EaiError) -> None:
         """Close the job for good as a dead letter. Raises Fenced."""
-        await self._update(session, _FAIL, run, error={"code": error.code, "details": dict(error.details)})
+        await self._update(
+            session, statements.FAIL, run, error={"code": error.code, "details": dict(error.details)}
+        )
 
     async def abandon(self, session: AsyncSession, run: JobRun) -> None:
         """Close a job that nobody wants done any more. Raises Fenced."""
-        await self._update(session, _ABANDON, run)
+        await self._update(session, statements.ABANDON, run)
 
     async def cancel(self, session: AsyncSession, tenant: TenantId, job: JobId) -> bool:
         """Close a job that has not ended: whoever runs it finds itself fenced. False when it has ended."""
-        cancelled = await session.execute(_CANCEL, {"tenant": tenant, "job": job})
+        cancelled = await session.execute(statements.CANCEL, {"tenant": tenant, "job": job})
         return cast(CursorResult[Any], cancelled).rowcount == 1
 
     async def parameters(
@@ -181,7 +203,7 @@ class Jobs:
         """What a job was created with; None for one that is gone."""
         return cast(
             "Mapping[str, Any] | None",
-            await session.scalar(_PARAMETERS, {"tenant": tenant, "job": job}),
+            await session.scalar(statements.PARAMETERS, {"tenant": tenant, "job": job}),
         )
 
     async def hand_back(
@@ -189,33 +211,38 @@ class Jobs:
     ) -> None:
         """Return the job to the queue, to start again in `after_s` seconds. Raises Fenced.
 
-        It has one more attempt at least, however many have failed.
+        It has one more attempt at least, however many have failed. One that counts has ended by itself: it
+        shows that it is not the job that kills its process.
         """
-        refund = 0 if counts_as_failure else 1
-        await self._update(session, _HAND_BACK, run, refund=refund, most=MAX_FAILURES - 1, after=after_s)
-        await self._announce(session, run.tenant, run.job, run.name, after_s=after_s)
+        values = {"counts": counts_as_failure, "last": MAX_FAILURES - 1, "after": after_s}
+        await self._update(session, statements.HAND_BACK, run, **values)
+        await self._announce(session, run.tenant, run.name, [run.job], after_s=after_s)
 
     async def requeue_expired(self, session: AsyncSession, tenant: TenantId) -> int:
-        """Queue again every job of `tenant` whose holder let its lease pass, or that lost its message."""
-        rows = (await session.execute(_EXPIRED, {"tenant": tenant, "lease": self.pace.lease_s})).all()
-        for row in rows:
-            await self._announce(session, tenant, JobId(row.id), row.name)
-        return len(rows)
+        """Queue again what the dead of `tenant` held, and announce it and whatever lost its message.
+
+        Tells how many were announced. Of either kind SWEPT_AT_ONCE at most are looked at, those that are due
+        longest first; enough calls get through all.
+        """
+        values = {"tenant": tenant, "lease": self.pace.lease_s, "most": SWEPT_AT_ONCE}
+        unheard: dict[str, list[JobId]] = defaultdict(list)
+        for row in await session.execute(statements.REQUEUE, values):
+            unheard[row.name].append(JobId(row.id))
+        for name, jobs in unheard.items():
+            await self._announce(session, tenant, name, jobs)
+        return sum(map(len, unheard.values()))
 
     async def _announce(
-        self, session: AsyncSession, tenant: TenantId, job: JobId, name: str, *, after_s: int = 0
+        self, session: AsyncSession, tenant: TenantId, name: str, jobs: Sequence[JobId], *, after_s: float = 0
     ) -> None:
-        task = self.app.configure_task(
-            name,
-            queue=name,
-            connection=await raw_connection(session),
-            schedule_in={"seconds": after_s} if after_s else None,
-        )
-        try:
-            await task.defer_async(tenant=str(tenant), job=str(job))
-        except ConnectorException as error:
-            # It hides what happened, which the transaction around this knows how to tell.
-            raise (error.__cause__ or error) from error
+        await announce(self.app, session, tenant, name, jobs, after_s=after_s)
+
+    async def _confirm(self, session: AsyncSession, run: JobRun, **values: Any) -> Row[Any]:
+        values |= {"tenant": run.tenant, "job": run.job, "attempt": run.attempt, "lease": self.pace.lease_s}
+        row = (await session.execute(statements.CONFIRM, values)).one_or_none()
+        if row is None:
+            raise Fenced
+        return row
 
     async def _update(self, session: AsyncSession, statement: TextClause, run: JobRun, **values: Any) -> None:
         keys = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
@@ -234,71 +261,3 @@ def _row(
         "parameters": dict(parameters),
         "principal": principal,
     }
-
-
-_CREATE = text("""
-    INSERT INTO eai.jobs
-           (tenant_id, id, name, state, parameters, principal_id, attempt, failures, lease_until)
-    VALUES (:tenant, :job, :name, :state, :parameters, :principal,
-            CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
-            CASE WHEN :state = 'running' THEN 1 ELSE 0 END,
-            now() + make_interval(secs => :lease))""").bindparams(bindparam("parameters", type_=JSONB))
-_IS_PENDING = text("""
-    SELECT EXISTS (SELECT FROM eai.jobs
-                    WHERE tenant_id = :tenant AND state IN ('queued', 'running')
-                      AND name = :name AND parameters = :parameters)""").bindparams(
-    bindparam("parameters", type_=JSONB)
-)
-_CLAIM = text("""
-    UPDATE eai.jobs
-       SET state = 'running', attempt = attempt + 1, failures = failures + 1,
-           lease_until = clock_timestamp() + make_interval(secs => :lease), updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job
-       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
-       AND (:alone OR failures <> :last)
-    RETURNING name, attempt, failures, parameters, progress""")
-_NEEDS_SOLITUDE = text("""
-    SELECT 1 FROM eai.jobs
-     WHERE tenant_id = :tenant AND id = :job AND failures = :last
-       AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))""")
-_CONFIRM = text("""
-    UPDATE eai.jobs
-       SET lease_until = clock_timestamp() + make_interval(secs => :lease),
-           progress = progress || :progress, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'
-    RETURNING progress""").bindparams(bindparam("progress", type_=JSONB))
-_COMPLETE = text("""
-    UPDATE eai.jobs
-       SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
-    bindparam("progress", type_=JSONB)
-)
-_FAIL = text("""
-    UPDATE eai.jobs SET state = 'failed', lease_until = NULL, error = :error, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
-    bindparam("error", type_=JSONB)
-)
-_CANCEL = text("""
-    UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND state IN ('queued', 'running')""")
-_ABANDON = text("""
-    UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
-_PARAMETERS = text("SELECT parameters FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")
-_HAND_BACK = text("""
-    UPDATE eai.jobs
-       SET state = 'queued', failures = LEAST(failures - :refund, :most), updated_at = now(),
-           lease_until = clock_timestamp() + make_interval(secs => :after)
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
-# A queued row whose time has come and that nobody claimed has lost its message, or its worker is slow:
-# announcing it twice is harmless, because only one claim succeeds. A row that is held is being settled.
-_EXPIRED = text("""
-    UPDATE eai.jobs
-       SET state = 'queued', lease_until = clock_timestamp() + make_interval(secs => :lease)
-     WHERE tenant_id = :tenant AND id IN (
-           SELECT id FROM eai.jobs
-            WHERE tenant_id = :tenant
-              AND ((state = 'running' AND lease_until < clock_timestamp())
-                   OR (state = 'queued' AND lease_until < clock_timestamp() - make_interval(secs => :lease)))
-              FOR UPDATE SKIP LOCKED)
-    RETURNING id, name""")

@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
-from procrastinate import JobContext
+from procrastinate import JobContext, RetryStrategy
 from procrastinate import worker as procrastinate
 from procrastinate.exceptions import ConnectorException
 
@@ -16,15 +15,14 @@ from eai.kernel.ids import JobId, TenantId
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.expiry import erase_expired, tenants_with_due_work
+from eai.platform.handlers import SLOTS, Group, JobHandler
 from eai.platform.jobs import Fenced, JobRun, Jobs
-from eai.platform.solitude import Solitude
-
-JobFunction = Callable[[JobRun], Awaitable[None]]
-DeadLetter = Callable[[JobRun, EaiError], Awaitable[None]]
+from eai.platform.solitude import Crowded, LetIn, Solitude
 
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
-QUICK_SLOTS = 2
+_UNLESS_CLAIMED = RetryStrategy(wait=2, retry_exceptions=(Unavailable,))
+"""A message is kept where its job could not be claimed: what fails later comes in a group."""
 
 log = structlog.get_logger(__name__)
 
@@ -35,19 +33,6 @@ class JobCrashed(EaiError):
     code, status = "job_failed", 500
 
 
-@dataclass(frozen=True, slots=True)
-class JobHandler:
-    """What to run for a job of one name, and what to do once it is given up.
-
-    `run` closes the job itself, with `Jobs.complete` in the transaction of its effect. `give_up`
-    does the same with `Jobs.fail`. `is_slow` jobs have slots of their own: nothing else waits for them.
-    """
-
-    run: JobFunction
-    give_up: DeadLetter
-    is_slow: bool = False
-
-
 class Worker:
     """One worker process: procrastinate brings (tenant, job id), the rows say the rest."""
 
@@ -55,21 +40,22 @@ class Worker:
         self._database = database
         self._jobs = jobs
         self._handlers = handlers
-        self._solitude = Solitude()
+        self._solitude = Solitude(jobs.pace.solitude_within_s, jobs.pace.solitude_again_s)
         for name in handlers:
-            jobs.app.task(name=name, pass_context=False)(self._task(name))
+            jobs.app.task(name=name, pass_context=False, retry=_UNLESS_CLAIMED)(self._task(name))
 
-    async def run(self, *, concurrency: int = 4) -> None:
+    async def run(self, slots: Mapping[Group, int] = SLOTS) -> None:
         """Work until cancelled; a job that is running then is handed back. Fails when the sweeps do.
 
-        `concurrency` jobs that take long run at a time, and QUICK_SLOTS of the others beside them.
+        `slots` tells how many jobs of a group run at a time. Groups that it does not name are left to other
+        workers.
         """
         async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
             group.create_task(self._sweep_forever())
-            for is_slow, slots in ((True, concurrency), (False, QUICK_SLOTS)):
-                names = [name for name, handler in self._handlers.items() if handler.is_slow is is_slow]
+            for each, number in slots.items():
+                names = [name for name, handler in self._handlers.items() if handler.group is each]
                 if names:
-                    group.create_task(self._carry_forever(names, slots))
+                    group.create_task(self._carry_forever(names, number))
 
     async def _carry_forever(self, names: Sequence[str], slots: int) -> None:
         while True:
@@ -96,8 +82,9 @@ class Worker:
     async def run_one(self, tenant: TenantId, job: JobId) -> None:
         """Claim and run one job here and now; does nothing when it is not to be had.
 
-        A job's last attempt has the process to itself: what kills the process then is that job. A run that
-        lost its job to another worker is cancelled. What else goes wrong comes in a group.
+        When attempts at a job seem to have killed their processes, the last one has the process to itself:
+        what kills it then is that job. It is postponed where others do not end soon. A run that lost its job
+        to another worker is cancelled. What else goes wrong comes in a group.
         """
         async with self._solitude.in_company():
             async with self._database.transaction(tenant) as session:
@@ -105,19 +92,26 @@ class Worker:
                 needs_solitude = run is None and await self._jobs.needs_solitude(session, tenant, job)
             if run is not None:
                 await self._run(run)
-        if not needs_solitude:
-            return
-        async with self._solitude.alone():
-            async with self._database.transaction(tenant) as session:
-                run = await self._jobs.claim(session, tenant, job)
-            if run is not None:
-                await self._run(run)
+        if needs_solitude:
+            await self._run_alone(tenant, job)
 
-    async def _run(self, run: JobRun) -> None:
+    async def _run_alone(self, tenant: TenantId, job: JobId) -> None:
+        try:
+            async with self._solitude.alone() as let_in:
+                async with self._database.transaction(tenant) as session:
+                    run = await self._jobs.claim(session, tenant, job)
+                if run is not None:
+                    await self._run(run, let_in)
+        except Crowded:
+            log.info("job.postponed", tenant=str(tenant), job=str(job))
+            async with self._database.transaction(tenant) as session:
+                await self._jobs.postpone(session, tenant, job, after_s=self._jobs.pace.solitude_again_s)
+
+    async def _run(self, run: JobRun, let_in: LetIn | None = None) -> None:
         enter_work(WorkContext())
         try:
             async with asyncio.TaskGroup() as group:
-                beating = group.create_task(self._keep_lease(run))
+                beating = group.create_task(self._keep_lease(run, let_in))
                 await self._settle(run, self._handlers[run.name])
                 beating.cancel()
         except* Fenced:
@@ -162,13 +156,18 @@ class Worker:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.hand_back(session, run, after_s=after_s, counts_as_failure=counts_as_failure)
 
-    async def _keep_lease(self, run: JobRun) -> None:
-        """Extend the lease for as long as the run lasts. Raises Fenced, which ends the run too."""
+    async def _keep_lease(self, run: JobRun, let_in: LetIn | None) -> None:
+        """Extend the lease for as long as the run lasts. Raises Fenced, which ends the run too.
+
+        Once a run that is alone has come further than those that died, others are let in.
+        """
         while True:
             await asyncio.sleep(self._jobs.pace.lease_s / 3)
             with suppress(Unavailable):
                 async with self._database.transaction(run.tenant) as session:
-                    await self._jobs.confirm(session, run)
+                    needs_solitude = await self._jobs.keep(session, run)
+                if let_in is not None and not needs_solitude:
+                    await let_in()
 
     async def _sweep_forever(self) -> None:
         while True:

@@ -7,7 +7,7 @@ after another needs no other mark.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import Classification, highest, level_at
+from eai.access.classification import LEVELS, Classification, highest, level_at
 from eai.access.rights_class import generation_key, rights_key
 from eai.audit.service import Audit
 from eai.gateway.calls import EmbeddingCall, Operation
@@ -31,6 +31,7 @@ from eai.knowledge.chunks.alignment import apply_tallies, class_of
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
+from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
@@ -40,7 +41,9 @@ from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
-from eai.reindex.repository import CoverageRows, GenerationRows, Missing, Place, ReindexRows
+from eai.reindex.coverage_rows import CoverageRows, Missing, Place, RightsNow
+from eai.reindex.errors import ReindexIncomplete
+from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.task import BaseGone, Present, Task, present, require_built
 
 POINTS_PER_WRITE = 64
@@ -48,6 +51,9 @@ DOCUMENTS_PER_BATCH = 256
 CALLS_PER_BATCH = 4
 """What a batch costs besides its passages, about thirty statements, it costs once for all these calls."""
 
+
+MOST_IN_VAIN = 5
+"""So often in a row what is missing is looked for and nothing of it brought."""
 
 Cut = tuple[int, int, str]
 """Start, end and text of a passage."""
@@ -101,16 +107,26 @@ class Building:
                 await self._vectors.delete(task.target.space, task.target.selector(document, version))
 
     async def catch_up(self, run: JobRun, task: Task) -> None:
-        """Return when nothing is missing. Raises BaseGone, Fenced, and what refuses a call of the model."""
+        """Return when nothing is missing.
+
+        Raises BaseGone, Fenced, what refuses a call of the model, and ReindexIncomplete where something is
+        missing time and again of which there is nothing to bring.
+        """
         await self._vectors.ensure_space(task.target.space)
-        place, found = None, False
-        while True:
-            batch = await self._next(run, task, place)
-            if not batch and not found:
-                return
-            place, found = (batch[-1].place, True) if batch else (None, False)
-            if batch:
-                await self._bring(run, task, batch)
+        in_vain = 0
+        while (brought := await self._look_through(run, task)) is not None:
+            # What is brought in vain was replaced or deleted meanwhile, and is not missing the next time.
+            in_vain = 0 if brought else in_vain + 1
+            if in_vain == MOST_IN_VAIN:
+                raise ReindexIncomplete
+
+    async def _look_through(self, run: JobRun, task: Task) -> int | None:
+        """How many documents were brought from the first to the last; None when nothing was missing."""
+        place, brought = None, 0
+        while batch := await self._next(run, task, place):
+            place = batch[-1].place
+            brought += await self._bring(run, task, batch)
+        return None if place is None else brought
 
     async def _next(self, run: JobRun, task: Task, after: Place | None) -> Sequence[Missing]:
         """The next documents, as many as make a few calls of the model, or one that is larger."""
@@ -126,25 +142,39 @@ class Building:
             await self._jobs.confirm(session, run, {"writing": writing})
         return batch
 
-    async def _bring(self, run: JobRun, task: Task, batch: Sequence[Missing]) -> None:
+    async def _bring(self, run: JobRun, task: Task, batch: Sequence[Missing]) -> int:
         async with self._database.transaction(run.tenant) as session:
             now = await present(session, run, task.base)
             sources = await _sources(session, task, now.base, batch)
         drafts = await asyncio.to_thread(_drafts, sources, now)
         async with self._database.transaction(run.tenant) as session:
             drafts = await _numbered(session, now.base, drafts)
+        if not drafts:
+            return 0
         drafts = await self._embedded(run, task, now, drafts)
         try:
             await self._write(now.target, drafts)
-            await self._remove(task, await self._store(run, task, now.target, drafts))
+            unwanted = await self._store(run, task, now.target, drafts)
+            await self._remove(task, unwanted)
         except BaseException:
             # However it ends, the job may be another's by now: then nobody else knows of these points.
             with suppress(Unavailable):
-                await finished(self._remove_what_is_in_vain(run, task, drafts))
+                await finished(self._clear_up(run, task, drafts))
             raise
+        return len(drafts) - len(unwanted)
 
-    async def _remove_what_is_in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
-        await self._remove(task, await self._in_vain(run, task, drafts))
+    async def _clear_up(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> None:
+        in_vain = await self._in_vain(run, task, drafts)
+        await self._remove(task, in_vain)
+        gone = {draft.version for draft in in_vain}
+        async with self._database.transaction(run.tenant) as session:
+            if not await self._jobs.holds(session, run):
+                await self._follow_anew(session, task, [each for each in drafts if each.version not in gone])
+
+    async def _follow_anew(self, session: AsyncSession, task: Task, drafts: Iterable[Draft]) -> None:
+        target = task.target
+        for draft in drafts:
+            await follow_anew(session, self._jobs, target.tenant, task.base, draft.document, [target.id])
 
     async def _remove(self, task: Task, drafts: Sequence[Draft]) -> None:
         for draft in drafts:
@@ -169,7 +199,7 @@ class Building:
                 level=level,
                 base=task.base,
                 labels=task.labels,
-                before_batch=partial(self._check, run, task),
+                before_batch=partial(self._level_now, run, task, alike),
             )
             answer = await self._gateway.embed(call)
             # Before anything is done with the vectors: what follows may fail, and the model was asked.
@@ -180,10 +210,17 @@ class Building:
                 done.append(replace(draft, chunks=chunks))
         return done
 
-    async def _check(self, run: JobRun, task: Task) -> None:
+    async def _level_now(
+        self, run: JobRun, task: Task, drafts: Sequence[Draft], _done: int
+    ) -> Classification:
+        """The highest level of what these say, as of now. Raises BaseGone, Fenced."""
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             await require_built(session, run, task)
+            rows = CoverageRows(session, run.tenant, task.base)
+            rights = await rows.rights_now([draft.version for draft in drafts])
+        known = [draft for draft in drafts if draft.version in rights]
+        return highest(drafts[0].level, *(_level(draft, rights[draft.version]) for draft in known))
 
     async def _write(self, target: BuildingGeneration, drafts: Sequence[Draft]) -> None:
         """Write the points, and count them there. Raises VectorStoreUnavailable, also when some are not."""
@@ -210,18 +247,21 @@ class Building:
                 Part(served[draft.document], draft.version, _with_rights(draft, spans[draft.version].spans))
                 for draft in wanted
             ]
-            tally = Tally()
+            tally, begun = Tally(), run.progress.get("writing", ())
             for draft, added in zip(wanted, await add_chunks(session, now.base, used, parts), strict=True):
                 tally.include(added.tally)
                 if added.is_moved:
                     await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
             await apply_tallies(session, run.tenant, {used.id: tally})
+            # Whoever had the job before may have written its points over these.
+            await self._follow_anew(session, task, [each for each in wanted if _name(each) in begun])
             documents = [draft.document for draft in wanted]
             await reweigh_if_stale(session, self._jobs, task.base, used, documents)
             done = await ReindexRows(session, run.tenant).count_done(run.job, len(wanted))
             stored = {draft.version for draft in wanted}
             unwanted = [draft for draft in drafts if draft.version not in stored]
-            await self._jobs.confirm(session, run, {"writing": [_name(draft) for draft in unwanted], **done})
+            told = {"writing": [_name(draft) for draft in unwanted], **done}
+            await self._jobs.confirm(session, run, told, is_further=bool(wanted))
         return unwanted
 
     async def _in_vain(self, run: JobRun, task: Task, drafts: Sequence[Draft]) -> Sequence[Draft]:
@@ -242,7 +282,7 @@ class Building:
         """What there is, held so until the transaction ends. Raises BaseGone."""
         rows = BaseRows(session, run.tenant)
         await rows.hold_still(task.base)
-        if not await rows.is_building(task.target.id):
+        if await rows.held_state(task.target.id) != "building":
             raise BaseGone
         return await present(session, run, task.base)
 
@@ -273,33 +313,38 @@ async def _sources(
     coverage = CoverageRows(session, base.tenant, base.id)
     documents = await coverage.find_documents([each.document for each in batch])
     spans = await coverage.span_rights([each.version for each in batch])
-    texts = await coverage.texts(batch) if task.recuts else {}
     passages = {} if task.recuts else await coverage.stored_chunks(task.source, batch)
+    # Of a damaged document the searched generation may have nothing: its text is cut again.
+    texts = await coverage.texts([each for each in batch if each.version not in passages])
     return [
         Source(
             document=documents[each.document],
             version=each.version,
             spans=spans[each.version].spans,
             language=spans[each.version].language,
-            passages=None if task.recuts else passages[each.version],
+            passages=passages.get(each.version),
             text=texts.get(each.version, ""),
         )
         for each in batch
-        # One that was replaced between the two statements is found missing again.
-        if each.document in documents and (each.version in texts or each.version in passages)
+        # One that was replaced between two statements is found missing again.
+        if each.document in documents and each.version in spans
     ]
 
 
 def _drafts(sources: Sequence[Source], now: Present) -> Sequence[Draft]:
-    return [_draft(source, now) for source in sources]
+    """Of each that says anything; a damaged one may not."""
+    return [_draft(source, cuts, now) for source in sources if (cuts := _cuts(source, now))]
 
 
-def _draft(source: Source, now: Present) -> Draft:
-    strictest = Strictest(source.spans)
-    document, cuts = DocumentId(source.document.id), source.passages
-    if cuts is None:
-        spans = split(source.text, size=now.target.chunk_size, overlap=now.target.chunk_overlap)
-        cuts = [(start, end, source.text[start:end]) for start, end in spans]
+def _cuts(source: Source, now: Present) -> Sequence[Cut]:
+    if source.passages is not None:
+        return source.passages
+    spans = split(source.text, size=now.target.chunk_size, overlap=now.target.chunk_overlap)
+    return [(start, end, source.text[start:end]) for start, end in spans]
+
+
+def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:
+    strictest, document = Strictest(source.spans), DocumentId(source.document.id)
     chunks, classes, levels = [], [], []
     own_level = level_at(source.document.classification)
     for ordinal, (start, end, text) in enumerate(cuts):
@@ -347,6 +392,12 @@ def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[Prepared
         replace(chunk, readers=own.readers, classification=own.classification)
         for chunk, own in zip(draft.chunks, owns, strict=True)
     ]
+
+
+def _level(draft: Draft, now: RightsNow) -> Classification:
+    parts = _with_rights(draft, now.spans) if now.spans else ()
+    own = level_at(now.document) or LEVELS[now.base]
+    return highest(own, *(chunk.classification for chunk in parts))
 
 
 def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:

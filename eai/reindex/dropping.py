@@ -19,8 +19,7 @@ from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.jobs import JobRun, Jobs
-from eai.reindex.repository import GenerationRows, stored_generation
-from eai.tenants.repository import list_tenant_ids
+from eai.reindex.repository import GenerationRows, stored_generation, tenants_with_retired_generations
 
 DROP_GENERATION = "reindex.drop_generation"
 CHUNKS_PER_STEP = 2_000
@@ -72,30 +71,32 @@ class Dropping:
             dropped = [await begin_drop(session, self._jobs, tenant, row.id, "retired") for row in retired]
         return sum(dropped)
 
+    async def drop_due(self) -> None:
+        """The same for every tenant that has something to drop; no other is visited."""
+        for tenant in await tenants_with_retired_generations(self._database, self._grace_s):
+            await self.drop_retired(tenant)
+
     async def _remove_chunks(self, run: JobRun, generation: UUID) -> int:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
-            return await GenerationRows(session, run.tenant).delete_chunks(generation, CHUNKS_PER_STEP)
+            removed = await GenerationRows(session, run.tenant).delete_chunks(generation, CHUNKS_PER_STEP)
+            await self._jobs.confirm(session, run, is_further=removed > 0)
+            return removed
 
 
 class ReindexSweep:
     """What is looked for now and then, besides what is told. Running it in several processes is harmless."""
 
-    def __init__(self, database: Database, jobs: Jobs, dropping: Dropping, *, interval_s: float) -> None:
-        self._database = database
-        self._jobs = jobs
+    def __init__(self, dropping: Dropping, *, interval_s: float) -> None:
         self._dropping = dropping
         self._interval_s = interval_s
         self._due_at = 0.0
 
     async def run_due(self) -> None:
-        """Once per interval, tenant by tenant: drop what is over, and announce jobs that nobody heard of."""
+        """Once per interval: drop what is over."""
         if time.monotonic() < self._due_at:
             return
-        for tenant in await list_tenant_ids(self._database):
-            await self._dropping.drop_retired(tenant)
-            async with self._database.transaction(tenant) as session:
-                await self._jobs.requeue_expired(session, tenant)
+        await self._dropping.drop_due()
         self._due_at = time.monotonic() + self._interval_s
 
 

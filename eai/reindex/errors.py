@@ -16,6 +16,6 @@ class RollbackUnavailable(Conflict):
 
 
 class ReindexIncomplete(EaiError):
-    """The index holds fewer points of the new generation than there are rows, time and again."""
+    """Something is missing of the new generation, in rows or in the index, and stays so time and again."""
 
     code, status = "reindex_incomplete", 500

@@ -1,8 +1,10 @@
 """Lets the next generation answer: looked at whole, then searched from one commit on."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from uuid import uuid4
 
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,22 +15,27 @@ from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.gateway.calls import Operation
 from eai.gateway.service import Gateway
-from eai.kernel.ids import DocumentId, PointId
+from eai.kernel.errors import Unavailable
+from eai.kernel.ids import JobId, PointId
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows, ChunkText
 from eai.knowledge.models import KnowledgeBase
 from eai.knowledge.ports import Vectors
-from eai.knowledge.statistics.drift import has_drifted
+from eai.knowledge.statistics.drift import REWEIGH, has_drifted
 from eai.knowledge.statistics.repository import StatisticRows
 from eai.knowledge.statistics.reweighing import CHUNKS_PER_BATCH, weights
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
+from eai.reindex.coverage_rows import CoverageRows
 from eai.reindex.errors import ReindexIncomplete
-from eai.reindex.repository import CoverageRows, GenerationRows, ReindexRows
+from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.task import BaseGone, Task, present
 
 LOOKS = 5
 PAUSE_S = 0.2
+POINTS_PER_COUNT = 256
+"""The embedded engine answers nobody else while it counts: so many take it a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +83,60 @@ class Flipping:
         for _ in range(LOOKS):
             look = await self._look(run, task)
             if look.is_whole:
+                look = await self._look_at_what_came(run, task, look)
+            if look.is_whole:
                 async with self._database.transaction(run.tenant) as session:
                     look = await self._look_again_and_flip(session, run, task, look, level)
             if not look.is_complete or look.has_all_points:
                 return look.is_complete
-            # A deletion takes points before rows; a moment later the numbers agree.
+            # A deletion takes points before rows, also those of a document that came a moment ago.
             await asyncio.sleep(PAUSE_S)
         raise ReindexIncomplete
 
     async def _look(self, run: JobRun, task: Task) -> Look:
-        """Whether every served document is there, and every point, while documents come and go."""
+        """Whether every served document is there, and every point, while documents come and go.
+
+        Points are counted before rows, of documents that were served before that: what is deleted meanwhile
+        is missed by neither. Rows are read page by page: all at once, they kept every processor busy.
+        """
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            # Before anything that is looked at: what is not seen of it now is seen as served since.
+            since = await CoverageRows(session, run.tenant, task.base).now()
+        points = await self._vectors.count(task.target.space, task.target.selector())
+        documents, chunks, after = 0, 0, None
+        while True:
+            async with self._database.transaction(run.tenant) as session:
+                coverage = CoverageRows(session, run.tenant, task.base)
+                if not (page := await coverage.page(after, until=since)):
+                    break
+                served = [each.document for each in page]
+                if await coverage.missing_of(task.target.id, served):
+                    return Look(since, is_complete=False)
+                chunks += await coverage.chunks(task.target.id, served)
+            documents, after = documents + len(page), page[-1]
+        return Look(since, is_complete=True, has_all_points=points >= chunks, documents=documents)
+
+    async def _look_at_what_came(self, run: JobRun, task: Task, look: Look) -> Look:
+        """The same after what began to be served during the look, so that hardly any is left for the flip."""
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             coverage = CoverageRows(session, run.tenant, task.base)
-            # Before anything that is looked at: what is not seen of it now is seen as changed later.
             since = await coverage.now()
-            if await coverage.missing(task.target.id):
-                return Look(since, is_complete=False)
-            documents, chunks = await coverage.documents(), await coverage.chunks(task.target.id)
-        points = await self._vectors.count(task.target.space, task.target.selector())
-        return Look(since, is_complete=True, has_all_points=points >= chunks, documents=documents)
+            came = await coverage.served_since(look.since)
+            if await coverage.missing_of(task.target.id, came):
+                return replace(look, is_complete=False, has_all_points=False)
+            points = await coverage.points(task.target.id, came)
+        return replace(look, since=since, has_all_points=await self._are_there(task, points))
 
     async def _look_again_and_flip(
         self, session: AsyncSession, run: JobRun, task: Task, look: Look, level: Classification
     ) -> Look:
-        """Look at what changed since, while nothing can be served any more; only then it is flipped.
+        """Look at what was served since, while nothing can be served any more; only then it is flipped.
 
-        Every write to the base waits for this: it takes as long as the few documents of a moment ask for,
-        and not as many as there are.
+        Every write to the base waits for this. What it reads grows with the documents that were served since
+        the last look, a few milliseconds ago, and not with those that the base has; the vector store is asked
+        only if there are any.
         """
         await self._jobs.confirm(session, run)
         base = await GenerationRows(session, run.tenant).hold_base(task.base)
@@ -113,20 +146,22 @@ class Flipping:
             # Raised meanwhile: the model that is left may see that, the one to come was not asked for it.
             return replace(look, is_complete=False, has_all_points=False)
         coverage = CoverageRows(session, run.tenant, task.base)
-        if changed := await coverage.changed_since(look.since):
-            if await coverage.missing_of(task.target.id, changed):
+        if came := await coverage.served_since(look.since):
+            if await coverage.missing_of(task.target.id, came):
                 return replace(look, is_complete=False, has_all_points=False)
-            if not await self._has_points(coverage, task, changed):
+            if not await self._are_there(task, await coverage.points(task.target.id, came)):
                 return replace(look, has_all_points=False)
         await self._flip(session, run, task, base, look.documents)
         return look
 
-    async def _has_points(
-        self, coverage: CoverageRows, task: Task, documents: Collection[DocumentId]
-    ) -> bool:
-        points = await coverage.points(task.target.id, documents)
-        ids = replace(task.target.selector(), ids=tuple(points))
-        return await self._vectors.count(task.target.space, ids) >= len(points)
+    async def _are_there(self, task: Task, points: Sequence[PointId]) -> bool:
+        """Whether the store has these points of the next generation."""
+        for start in range(0, len(points), POINTS_PER_COUNT):
+            asked = tuple(points[start : start + POINTS_PER_COUNT])
+            selected = replace(task.target.selector(), ids=asked)
+            if await self._vectors.count(task.target.space, selected) < len(asked):
+                return False
+        return True
 
     async def _flip(
         self, session: AsyncSession, run: JobRun, task: Task, base: KnowledgeBase, documents: int
@@ -185,6 +220,14 @@ class Flipping:
                 await self._jobs.confirm(session, run, {"is_weighing": True})
             elif not progress.get("is_weighing"):
                 return
+        try:
+            await self._weigh(run, task, average)
+        except BaseException:
+            with suppress(Unavailable):
+                await finished(self._leave_to_another(run, task))
+            raise
+
+    async def _weigh(self, run: JobRun, task: Task, average: float) -> None:
         after: PointId | None = None
         while batch := await self._next(run, task, after):
             sparse = await asyncio.to_thread(weights, batch, average)
@@ -192,6 +235,13 @@ class Flipping:
             after = batch[-1].point
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run, {"is_weighing": False})
+
+    async def _leave_to_another(self, run: JobRun, task: Task) -> None:
+        async with self._database.transaction(run.tenant) as session:
+            if not await self._jobs.holds(session, run):
+                # What is searched by now may have another average than the one that was just written.
+                parameters = {"base": str(task.base), "generation": str(task.target.id)}
+                await self._jobs.create(session, run.tenant, JobId(uuid4()), REWEIGH, parameters)
 
     async def _next(self, run: JobRun, task: Task, after: PointId | None) -> Sequence[ChunkText]:
         async with self._database.transaction(run.tenant) as session:

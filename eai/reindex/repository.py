@@ -1,68 +1,41 @@
-"""Every query on reindexes, and on what a generation still lacks."""
+"""Every query on reindexes, and on generations as a reindex makes, flips and drops them."""
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
-    ARRAY,
-    ColumnElement,
     Select,
-    Uuid,
-    any_,
     delete,
-    exists,
     func,
-    literal,
     select,
-    text,
-    tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, PointId, TenantId, VersionId
+from eai.kernel.ids import BaseId, GenerationId, JobId, TenantId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.bases.handle import StoredGeneration
-from eai.knowledge.chunks.spans import spans_from_rows
-from eai.knowledge.documents.drafts import SpanRights
-from eai.knowledge.lexical import Language
-from eai.knowledge.models import Chunk, DocumentVersion, Generation, KnowledgeBase, KnowledgeDocument
+from eai.knowledge.models import Chunk, Generation, KnowledgeBase
 from eai.knowledge.ports import SpaceId
+from eai.platform.database import Database
 from eai.platform.listing import part
 from eai.reindex.models import ReindexJob
 
 ACTIVE = ("queued", "running", "verifying")
 _FRESH = {"populate_existing": True}
-_PAGE = 256
+_RETIRED = "SELECT eai.tenants_with_retired_generations(make_interval(secs => %(grace_s)s))"
 
 
-class Place(NamedTuple):
-    """Where a document stands in the order in which a base is gone through."""
+async def tenants_with_retired_generations(database: Database, grace_s: float) -> Sequence[TenantId]:
+    """Tenants with a generation that has been retired for `grace_s`.
 
-    created_at: datetime
-    document: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A served version that a generation has no chunk of; `length` is that of its text in bytes."""
-
-    place: Place
-    document: DocumentId
-    version: VersionId
-    length: int
-
-
-class SpansAndLanguage(NamedTuple):
-    """What a version says of its parts, and the language it is written in."""
-
-    spans: Sequence[SpanRights]
-    language: Language
+    A named cross-tenant step, run under the role `eai_sweeper`, that tells ids and nothing else. What it
+    costs grows with what is due.
+    """
+    rows = await database.statement(_RETIRED, {"grace_s": grace_s}, is_repeatable=True)
+    return [TenantId(tenant) for (tenant,) in rows]
 
 
 class ReindexRows:
@@ -198,201 +171,8 @@ class GenerationRows:
         return select(Generation).where(Generation.tenant_id == self._tenant, Generation.id == generation)
 
 
-class CoverageRows:
-    """What a generation has of the documents that a base serves."""
-
-    def __init__(self, session: AsyncSession, tenant: TenantId, base: BaseId) -> None:
-        self._session = session
-        self._tenant = tenant
-        self._served = (
-            KnowledgeDocument.tenant_id == tenant,
-            KnowledgeDocument.base_id == base,
-            KnowledgeDocument.deleting_since.is_(None),
-            KnowledgeDocument.serving_version_id.is_not(None),
-        )
-
-    async def documents(self) -> int:
-        """How many documents are served."""
-        return int(await self._session.scalar(select(func.count()).where(*self._served)) or 0)
-
-    async def now(self) -> str:
-        """Where the history of transactions stands; see `changed_since`."""
-        return str(await self._session.scalar(text(_NOW)))
-
-    async def changed_since(self, since: str) -> Collection[DocumentId]:
-        """The served documents whose rows came from transactions that `since` may not have seen the end of.
-
-        A version that begins to be served changes its document's row. A lock of it does not.
-        """
-        statement = select(KnowledgeDocument.id).where(*self._served, text(_IS_NEWER))
-        return [DocumentId(each) for each in await self._session.scalars(statement, {"since": since})]
-
-    async def highest_level(self) -> int | None:
-        """The highest level that a served document or a part of one sets itself."""
-        own = select(func.max(KnowledgeDocument.classification)).where(*self._served)
-        parts = (
-            select(func.max(Chunk.classification))
-            .join(KnowledgeDocument, _is_served_chunk())
-            .where(*self._served)
-        )
-        levels = [await self._session.scalar(own), await self._session.scalar(parts)]
-        return max((level for level in levels if level is not None), default=None)
-
-    async def missing(
-        self, generation: GenerationId, after: Place | None = None, limit: int = 1
-    ) -> list[Missing]:
-        """The next served versions that the generation has no chunk of, in the order of `Place`.
-
-        It may be fewer than `limit` with more to come; none is the end.
-        """
-        # Page by page: asked for all at once, the planner compares every document with every chunk.
-        while page := await self._page(after):
-            after = page[-1]
-            if found := await self.missing_of(generation, [each.document for each in page], limit):
-                return found
-        return []
-
-    async def missing_of(
-        self, generation: GenerationId, documents: Collection[UUID], limit: int = 1
-    ) -> list[Missing]:
-        """Those among these documents, in the same order."""
-        statement = (
-            select(
-                KnowledgeDocument.created_at,
-                KnowledgeDocument.id,
-                DocumentVersion.id,
-                func.coalesce(func.octet_length(DocumentVersion.content), 0),
-            )
-            .join(
-                DocumentVersion,
-                (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
-                & (DocumentVersion.id == KnowledgeDocument.serving_version_id),
-            )
-            .where(*self._served, _is_one_of(documents))
-            .where(~exists().where(_is_served_chunk(), Chunk.generation == generation))
-        )
-        ordered = statement.order_by(KnowledgeDocument.created_at, KnowledgeDocument.id).limit(limit)
-        return [
-            Missing(Place(created_at, document), DocumentId(document), VersionId(version), length)
-            for created_at, document, version, length in await self._session.execute(ordered)
-        ]
-
-    async def _page(self, after: Place | None) -> list[Place]:
-        place = (KnowledgeDocument.created_at, KnowledgeDocument.id)
-        statement = select(*place).where(*self._served)
-        if after is not None:
-            statement = statement.where(tuple_(*place) > tuple_(*after))
-        rows = await self._session.execute(statement.order_by(*place).limit(_PAGE))
-        return [Place(created_at, document) for created_at, document in rows]
-
-    async def chunks(self, generation: GenerationId) -> int:
-        """How many chunks of served versions the generation has."""
-        statement = (
-            select(func.count())
-            .select_from(KnowledgeDocument)
-            .join(Chunk, _is_served_chunk())
-            .where(*self._served, Chunk.generation == generation)
-        )
-        return int(await self._session.scalar(statement) or 0)
-
-    async def points(
-        self, generation: GenerationId, documents: Collection[DocumentId]
-    ) -> Collection[PointId]:
-        """The points that the generation should have of the served versions of these documents."""
-        statement = (
-            select(Chunk.id)
-            .join(KnowledgeDocument, _is_served_chunk())
-            .where(*self._served, Chunk.generation == generation, _is_one_of(documents))
-        )
-        return [PointId(each) for each in await self._session.scalars(statement)]
-
-    async def stored_chunks(
-        self, generation: GenerationId, missing: Collection[Missing]
-    ) -> Mapping[VersionId, Sequence[tuple[int, int, str]]]:
-        """Start, end and text of each chunk that a generation has of these versions, in reading order."""
-        rows = await self._session.execute(
-            select(Chunk.version_id, Chunk.start_offset, Chunk.end_offset, Chunk.content)
-            .where(Chunk.tenant_id == self._tenant, Chunk.generation == generation)
-            .where(Chunk.document_id.in_([each.document for each in missing]))
-            .where(Chunk.version_id.in_([each.version for each in missing]))
-            .order_by(Chunk.version_id, Chunk.ordinal)
-        )
-        chunks: dict[VersionId, list[tuple[int, int, str]]] = defaultdict(list)
-        for version, start, end, content in rows:
-            chunks[VersionId(version)].append((start, end, content))
-        return chunks
-
-    async def stored_versions(
-        self, generation: GenerationId, versions: Collection[VersionId]
-    ) -> Collection[UUID]:
-        """Those of these versions that the generation has chunks of."""
-        statement = select(Chunk.version_id).where(
-            Chunk.tenant_id == self._tenant,
-            Chunk.generation == generation,
-            Chunk.version_id.in_(versions),
-        )
-        return set(await self._session.scalars(statement.distinct()))
-
-    async def texts(self, missing: Collection[Missing]) -> Mapping[VersionId, str]:
-        """What these versions say."""
-        rows = await self._session.execute(
-            select(DocumentVersion.id, DocumentVersion.content).where(
-                DocumentVersion.tenant_id == self._tenant,
-                DocumentVersion.id.in_([each.version for each in missing]),
-            )
-        )
-        return {VersionId(version): content or "" for version, content in rows}
-
-    async def span_rights(self, versions: Collection[VersionId]) -> Mapping[VersionId, SpansAndLanguage]:
-        """The stricter rights of parts of these versions, and the language of each."""
-        rows = await self._session.execute(
-            select(DocumentVersion.id, DocumentVersion.chunk_rights, DocumentVersion.language).where(
-                DocumentVersion.tenant_id == self._tenant,
-                DocumentVersion.id.in_(versions),
-                DocumentVersion.language.is_not(None),
-            )
-        )
-        return {
-            VersionId(version): SpansAndLanguage(spans_from_rows(rights), Language(str(language)))
-            for version, rights, language in rows
-        }
-
-    async def find_documents(self, documents: Collection[DocumentId]) -> Mapping[UUID, KnowledgeDocument]:
-        """Those of these documents that are served."""
-        statement = select(KnowledgeDocument).where(*self._served, KnowledgeDocument.id.in_(documents))
-        return {row.id: row for row in await self._session.scalars(statement, execution_options=_FRESH)}
-
-    async def hold_documents(self, documents: Collection[DocumentId]) -> Mapping[UUID, KnowledgeDocument]:
-        """Those of these documents that are served, held until the transaction ends."""
-        statement = (
-            select(KnowledgeDocument)
-            .where(*self._served, KnowledgeDocument.id.in_(documents))
-            .order_by(KnowledgeDocument.id)
-            .with_for_update()
-        )
-        return {row.id: row for row in await self._session.scalars(statement, execution_options=_FRESH)}
-
-
 def stored_generation(row: Generation) -> StoredGeneration:
     """Where the row's points are."""
     return StoredGeneration(
         TenantId(row.tenant_id), GenerationId(row.id), SpaceId(row.collection, row.dimensions)
     )
-
-
-def _is_served_chunk() -> ColumnElement[bool]:
-    return (
-        (Chunk.tenant_id == KnowledgeDocument.tenant_id)
-        & (Chunk.document_id == KnowledgeDocument.id)
-        & (Chunk.version_id == KnowledgeDocument.serving_version_id)
-    )
-
-
-def _is_one_of(documents: Collection[UUID]) -> ColumnElement[bool]:
-    # One value, however many they are.
-    return KnowledgeDocument.id == any_(literal(list(documents), ARRAY(Uuid)))
-
-
-_NOW = "SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text)"
-# Compared by age, as the numbers of transactions begin again some day.
-_IS_NEWER = "age(kb_documents.xmin) <= age(CAST(CAST(:since AS xid8) AS xid))"

@@ -25,9 +25,10 @@ from eai.knowledge.statistics.repository import StatisticRows
 from eai.platform.jobs import Jobs
 from eai.platform.listing import next_key
 from eai.reindex.answers import reindex_out
+from eai.reindex.coverage_rows import CoverageRows
 from eai.reindex.errors import ReindexInProgress, RollbackUnavailable
 from eai.reindex.models import ReindexJob
-from eai.reindex.repository import CoverageRows, GenerationRows, ReindexRows
+from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.running import EMBEDDINGS_REINDEX, abandon
 from eai.reindex.schemas import ReindexOut, ReindexRequest, ReindexStatus, Settings
 

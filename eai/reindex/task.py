@@ -13,7 +13,8 @@ from eai.knowledge.bases.access import handle_of
 from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.platform.jobs import JobRun
-from eai.reindex.repository import CoverageRows, GenerationRows, ReindexRows
+from eai.reindex.coverage_rows import CoverageRows
+from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.schemas import Settings
 
 

@@ -2,12 +2,15 @@
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from eai.reindex import building, flipping
+from eai.reindex.dropping import ReindexSweep
+from eai.reindex.repository import tenants_with_retired_generations
 from tests.api.test_jobs import changes
 from tests.conftest import DatabaseUrls
 from tests.invariants import Judge
@@ -277,14 +280,16 @@ async def test_after_the_grace_period_the_former_generation_is_dropped(
     base = await company.base()
     document = await company.document(base, "Refunds are paid within a week.")
     job = await ended(company.admin, base, await reindex(company, base))
-    dropping = stack.platform.generation_dropping
-    assert await dropping.drop_retired(UUID(company.id)) == 0
+    dropping, tenant = stack.platform.generation_dropping, UUID(company.id)
+    assert tenant not in await tenants_with_retired_generations(stack.platform.database, 86_400)
+    assert await dropping.drop_retired(tenant) == 0
+    assert tenant in await tenants_with_retired_generations(stack.platform.database, 0)
     dropping._grace_s = 0
     try:
-        assert await dropping.drop_retired(UUID(company.id)) == 1
-        assert await dropping.drop_retired(UUID(company.id)) == 0
+        await ReindexSweep(dropping, interval_s=60).run_due()
     finally:
         dropping._grace_s = 86_400
+    assert tenant not in await tenants_with_retired_generations(stack.platform.database, 0)
     await judge.judge(company.id)
     assert await found(company, base) == [document]
     path = f"/v1/knowledge-bases/{base}/reindex-jobs/{job['job_id']}/rollback"
@@ -321,3 +326,38 @@ async def test_who_follows_the_job_sees_how_many_documents_are_done(
         ("running", 3, 3),
         ("completed", 3, 3),
     ]
+
+
+_LOSE_CHUNKS = "DELETE FROM eai.kb_chunks WHERE document_id = %s"
+_LOSE_TEXT = "UPDATE eai.kb_document_versions SET content = NULL WHERE document_id = %s"
+
+
+async def _damage(urls: DatabaseUrls, document: str, *statements: LiteralString) -> None:
+    async with await psycopg.AsyncConnection.connect(urls.admin) as connection:
+        for statement in statements:
+            await connection.execute(statement, [document])
+
+
+async def test_a_document_without_passages_is_brought_from_its_text(
+    company: Company, stack_urls: DatabaseUrls
+) -> None:
+    base, model = await company.base(), await model_of(company)
+    documents = {await company.document(base, f"Note {n}: refunds are paid in week {n}.") for n in range(3)}
+    await _damage(stack_urls, min(documents), _LOSE_CHUNKS)
+    done = await ended(company.admin, base, await reindex(company, base, embedding_model=model))
+    assert (done["status"], done["documents_done"]) == ("completed", 3)
+    assert set(await found(company, base, mode="vector")) == documents
+
+
+@pytest.mark.parametrize("wanted", [{}, {"chunk_size": 200}], ids=["copied", "cut anew"])
+async def test_a_document_that_says_nothing_any_more_ends_the_reindex(
+    company: Company, stack_urls: DatabaseUrls, wanted: Json
+) -> None:
+    base = await company.base()
+    documents = [await company.document(base, f"Note {n}: refunds are paid in week {n}.") for n in range(3)]
+    await _damage(stack_urls, documents[1], _LOSE_CHUNKS, _LOSE_TEXT)
+    failed = await ended(company.admin, base, await reindex(company, base, **wanted))
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "reindex_incomplete")
+    assert set(await found(company, base)) == {documents[0], documents[2]}
+    again = await reindex(company, base, **wanted)
+    assert (await ended(company.admin, base, again))["error"]["code"] == "reindex_incomplete"

@@ -17,6 +17,7 @@ from eai.knowledge.ports import VectorStoreUnavailable
 from tests.api.test_ingestion_routes import settled
 from tests.api.test_reindex_routes import ended, reindex
 from tests.conftest import DatabaseUrls
+from tests.integration.faults.outages import eventually
 from tests.invariants import Judge
 from tests.stack import Caller, Company, Json, Stack
 
@@ -449,3 +450,25 @@ async def test_a_first_text_that_is_refused_takes_no_newer_one_along(
     assert (await page.settled())["version"] == "2"
     assert await page.found() == [("2", DAWN)]
     await judge.judge(company.id)
+
+
+async def test_a_text_that_fails_after_it_was_overtaken_is_not_told_to_have_failed_twice(
+    company: Company, embedding: Embedding
+) -> None:
+    page = await page_of(company)
+    embedding.broken[DAWN] = BadGateway()
+    async with embedding.holding(DAWN):
+        job = (await page.put(content=DAWN))["job_id"]
+        await embedding.asked.wait()
+        await page.put(content="Parcels leave the depot at dusk.")
+        assert (await page.settled())["version"] == "3"
+    await eventually(lambda: _has_failed(company, job))
+    versions = (await company.admin.got(f"{page.path}/versions"))["data"]
+    assert [(v["status"], (v["error"] or {}).get("code")) for v in versions] == [
+        ("ready", None), ("failed", "version_superseded"), ("ready", None),
+    ]  # fmt: skip
+    assert (await company.admin.got("/v1/audit/events", action="knowledge.document.failed"))["data"] == []
+
+
+async def _has_failed(company: Company, job: str) -> bool:
+    return bool((await company.admin.got(f"/v1/jobs/{job}"))["state"] == "failed")

@@ -322,6 +322,17 @@ class VectorsContract:
         assert await vectors.generations(unknown) == {}
         assert unknown not in await vectors.spaces()
 
+    async def test_it_remembers_who_took_it_last(self, vectors: Vectors, space: SpaceId) -> None:
+        # A server, and the engine of this module, may have been taken before.
+        spaces = await vectors.spaces()
+        await vectors.take("one")
+        assert await vectors.owner() == "one"
+        await vectors.take("another")
+        assert await vectors.owner() == "another"
+        assert await vectors.spaces() == spaces
+        await vectors.upsert(space, [point(1, EAST)])
+        assert await vectors.count(space, GENERATION) == 1
+
     async def test_it_says_that_it_answers(self, vectors: Vectors) -> None:
         await vectors.check()
 
@@ -347,6 +358,9 @@ class TestMemoryVectors(VectorsContract):
     def vectors(self) -> Vectors:
         return MemoryVectors()
 
+    async def test_a_store_that_nobody_took_has_no_owner(self, vectors: Vectors) -> None:
+        assert await vectors.owner() is None
+
 
 # Neither warning changes an answer: in memory the client scans every point, and says so.
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
@@ -357,6 +371,9 @@ class TestQdrantVectorsInMemory(VectorsContract):
         vectors = QdrantVectors("http://memory", client=AsyncQdrantClient(location=":memory:"))
         yield vectors
         await vectors.close()
+
+    async def test_a_store_that_nobody_took_has_no_owner(self, vectors: Vectors) -> None:
+        assert await vectors.owner() is None
 
 
 @pytest.mark.needs("qdrant")

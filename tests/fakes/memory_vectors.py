@@ -32,6 +32,7 @@ class MemoryVectors:
 
     def __init__(self) -> None:
         self._spaces: dict[str, _Space] = {}
+        self._owner: str | None = None
 
     def points(self, space: str) -> Mapping[PointId, Point]:
         """What is in a space, as it was written."""
@@ -102,6 +103,12 @@ class MemoryVectors:
         rest = [point for point in found if begin is None or str(point.id) >= begin]
         following = str(rest[limit].id) if len(rest) > limit else None
         return PointPage(tuple(_stored(p, with_vectors=with_vectors) for p in rest[:limit]), following)
+
+    async def owner(self) -> str | None:
+        return self._owner
+
+    async def take(self, owner: str) -> None:
+        self._owner = owner
 
     async def check(self) -> None:
         """It is always there."""

@@ -8,13 +8,17 @@ from eai.knowledge.ports import Vectors
 
 
 class Paused:
-    """`inner`, but the first call of `method` waits: `reached` tells that it came, `go_on` lets it pass."""
+    """`inner`, but the first call of `method` waits: `reached` tells that it came, `go_on` lets it pass.
+
+    `passed` tells that it is done.
+    """
 
     def __init__(self, inner: Vectors, method: str) -> None:
         self._inner = inner
         self._method = method
         self.reached = asyncio.Event()
         self.go_on = asyncio.Event()
+        self.passed = asyncio.Event()
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         call: Callable[..., Awaitable[Any]] = getattr(self._inner, name)
@@ -24,6 +28,8 @@ class Paused:
         async def waiting(*arguments: Any) -> Any:
             self.reached.set()
             await self.go_on.wait()
-            return await call(*arguments)
+            answer = await call(*arguments)
+            self.passed.set()
+            return answer
 
         return waiting

@@ -14,6 +14,7 @@ import eai.audit.models
 import eai.finops.models
 import eai.gateway.models
 import eai.identity.models
+import eai.integrity.models
 import eai.knowledge.models
 import eai.policies.models
 import eai.quarantine.models
@@ -29,6 +30,7 @@ MODELS = (
     eai.finops.models,
     eai.gateway.models,
     eai.identity.models,
+    eai.integrity.models,
     eai.knowledge.models,
     eai.policies.models,
     eai.quarantine.models,
@@ -145,6 +147,7 @@ def test_only_the_named_steps_run_with_the_rights_of_others(admin: psycopg.Conne
         ("list_tenant_ids", "eai_sweeper"),
         ("tenants_with_due_work", "eai_sweeper"),
         ("tenants_with_expired_calls", "eai_sweeper"),
+        ("tenants_with_retired_generations", "eai_sweeper"),
         ("calls_in_flight", "eai_sweeper"),
         ("audit_append", "eai_audit"),
         ("audit_flush", "eai_audit"),
@@ -191,7 +194,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0022",)]
+    assert versions == [("0021",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:

@@ -56,6 +56,10 @@ class ProviderProcess:
         """Answer the next requests so, one step each; afterwards as usual."""
         await self._order(do="say", steps=[step.as_json() for step in steps])
 
+    async def go_on(self) -> None:
+        """Answer what is held."""
+        await self._order(do="go_on")
+
     async def usually(self, step: Step) -> None:
         """Answer so whenever nothing else was said."""
         await self._order(do="usually", step=step.as_json())

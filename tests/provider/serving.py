@@ -45,6 +45,7 @@ class TalkingProvider:
     exchanges: list[Exchange] = field(default_factory=list)
     connections: int = 0
     stray: int = 0
+    may_go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -79,7 +80,10 @@ class TalkingProvider:
     def control(self, order: dict[str, Any]) -> dict[str, Any]:
         """Carry out one order of the test."""
         if order["do"] == "say":
+            self.may_go_on.clear()
             self.steps.extend(Step(**step) for step in order["steps"])
+        elif order["do"] == "go_on":
+            self.may_go_on.set()
         elif order["do"] == "usually":
             self.usual = Step(**order["step"])
         elif order["do"] == "forget":
@@ -123,6 +127,8 @@ class _Answering:
 
     async def finish(self) -> bool:
         """Answer; whether the connection may be used again."""
+        if self._step.is_held:
+            await self._provider.may_go_on.wait()
         if self._step.wait_s and await self._client_left(self._step.wait_s):
             self._exchange.ended = "client_left"
             return False

@@ -7,13 +7,14 @@ that has not come back within a moment is looked up in PostgreSQL, which knows w
 
 import asyncio
 import selectors
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
+from typing import Any, Self
 
-LOOK_AFTER_S = 0.002
+FIRST_LOOK_S, LAST_LOOK_S = 0.004, 0.1
+"""How long a statement has before PostgreSQL is asked whether it waits for a lock, and how long later on."""
 NEVER_S = 1e9
 """What a timer is set to that only exists because a library wants one."""
 
@@ -29,6 +30,20 @@ class Operation:
     waited: bool = False
 
 
+class NumberedTask(asyncio.Task[Any]):
+    """Has its place in a set by when it was made, not by where it lies in memory."""
+
+    _number: int
+
+    def __new__(cls, *_arguments: Any, loop: "StandingLoop", **_options: Any) -> Self:
+        task = super().__new__(cls)
+        task._number = next(loop.numbers)
+        return task
+
+    def __hash__(self) -> int:
+        return self._number
+
+
 class _Watched(selectors.DefaultSelector):
     """Asks the loop what to do where it would sleep."""
 
@@ -41,17 +56,29 @@ class _Watched(selectors.DefaultSelector):
 
 
 class StandingLoop(asyncio.SelectorEventLoop):
-    """`find_waiting` tells which of some backends wait for a lock."""
+    """`find_waiting` tells which of some backends wait for a lock, `cancel_backend` ends what one does."""
 
-    def __init__(self, find_waiting: Callable[[list[int]], set[int]]) -> None:
+    def __init__(
+        self, find_waiting: Callable[[list[int]], set[int]], cancel_backend: Callable[[int], None]
+    ) -> None:
         selector = _Watched()
         super().__init__(selector)
         self._find_waiting = find_waiting
+        self._cancel_backend = cancel_backend
+        self.numbers = count()
         self._now = 0.0
         self._on_their_way: list[Operation] = []
         self._turn: asyncio.Future[None] | None = None
         self.on_task: Callable[[asyncio.Task[Any], Context], None] = lambda _, __: None
+        self.set_task_factory(lambda loop, coro, **options: NumberedTask(coro, loop=loop, **options))
         selector.loop = self
+
+    def forget(self) -> None:
+        """Time begins anew, tasks are counted anew, and nobody is woken up who slept before."""
+        for timer in self._scheduled:  # type: ignore[attr-defined]
+            timer.cancel()
+        self._now = 0.0
+        self.numbers = count()
 
     def time(self) -> float:
         return self._now
@@ -61,19 +88,27 @@ class StandingLoop(asyncio.SelectorEventLoop):
         self.on_task(task, options.get("context") or copy_context())
         return task
 
-    @contextmanager
-    def operation(self, backend: int) -> Iterator[None]:
-        """The block waits for an answer from outside."""
+    def begin(self, backend: int) -> Operation:
+        """Something is sent; `end` it when its answer is there."""
         operation = Operation(backend)
         self._on_their_way.append(operation)
-        try:
-            yield
-        finally:
-            self._on_their_way.remove(operation)
+        return operation
 
-    def waiting(self) -> set[int]:
-        """The backends that were found to wait for a lock."""
-        return {operation.backend for operation in self._on_their_way if operation.waits}
+    def end(self, operation: Operation) -> None:
+        self._on_their_way.remove(operation)
+
+    def is_waiting(self, operation: Operation) -> bool:
+        """Whether it waits for a lock, as PostgreSQL says."""
+        self._look([operation])
+        return operation.waits
+
+    def cancel(self, backends: set[int]) -> None:
+        """End what those of these backends do that wait for a lock, and wait for its end."""
+        for operation in self._on_their_way:
+            if operation.waits and operation.backend in backends:
+                self._cancel_backend(operation.backend)
+                # It is gone in a moment, and until then PostgreSQL may say that it waits.
+                operation.backend, operation.waits = 0, False
 
     def locks_may_be_free(self) -> None:
         """Something was given back: whoever waited may go on by itself."""
@@ -99,15 +134,17 @@ class StandingLoop(asyncio.SelectorEventLoop):
     def idle(self, select: Callable[[float | None], Events]) -> Events:
         if self._turn is None or self._turn.done():
             return select(0.05)
-        self._look(operation for operation in self._on_their_way if operation.waited)
+        self._look([operation for operation in self._on_their_way if operation.waited])
+        pause = FIRST_LOOK_S
         while any(not operation.waits for operation in self._on_their_way):
-            if events := select(LOOK_AFTER_S):
+            if events := select(pause):
                 return events
             self._look(self._on_their_way)
+            pause = min(2 * pause, LAST_LOOK_S)
         self._turn.set_result(None)
         return select(0)
 
-    def _look(self, operations: Any) -> None:
+    def _look(self, operations: list[Operation]) -> None:
         open_ones = [each for each in operations if each.backend and not each.waits]
         if not open_ones:
             return

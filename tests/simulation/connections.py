@@ -1,8 +1,9 @@
 """The product's own way into PostgreSQL, with a gate before every statement, commit and rollback."""
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping
+from functools import cache
 from typing import Any
 
 import orjson
@@ -10,11 +11,13 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_loads
+from psycopg.waiting import Wait, wait_async
 from sqlalchemy import event
 
 from eai.platform.database import Database
-from tests.simulation.clock import NEVER_S
-from tests.simulation.scheduler import Actor, Died, Scheduler, current_actor
+from tests.simulation.clock import FIRST_LOOK_S, LAST_LOOK_S, NEVER_S, Operation
+from tests.simulation.polling import new_poll, ready, resumed
+from tests.simulation.scheduler import Died, Scheduler, current_actor
 
 _KNOWLEDGE = re.compile(r"eai\.(kb_|knowledge_|deletion_)")
 _BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
@@ -24,15 +27,17 @@ STATEMENTS = 6
 
 
 class GatedCursor(psycopg.AsyncCursor[Any]):
+    connection: "GatedConnection"
+
     async def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
         if params is None:
             options["prepare"] = False  # it may be several statements
-        async with self.connection.sending(query):  # type: ignore[attr-defined]
-            return await super().execute(query, params, **options)
+        await self.connection.comes(query)
+        return await self.connection.answers(super().execute(query, params, **options))
 
     async def executemany(self, query: Any, params_seq: Any, **options: Any) -> None:
-        async with self.connection.sending(query):  # type: ignore[attr-defined]
-            await super().executemany(query, params_seq, **options)
+        await self.connection.comes(query)
+        await self.connection.answers(super().executemany(query, params_seq, **options))
 
 
 class GatedConnection(psycopg.AsyncConnection[Any]):
@@ -40,46 +45,84 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
 
     scheduler: Scheduler
     on_commit: Callable[["GatedConnection"], None] = lambda _: None
-    holder: Actor | None = None
+    operation: Operation | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.cursor_factory = GatedCursor
         self.announced: list[Any] = []
         self.changes_knowledge = False
+        self.poll = new_poll()
 
     @classmethod
     async def opened(cls, *arguments: Any, **options: Any) -> "GatedConnection":
-        with cls.scheduler.loop.operation(0):
+        operation = cls.scheduler.loop.begin(0)
+        try:
             connection = await cls.connect(*arguments, **options)
+        finally:
+            cls.scheduler.loop.end(operation)
         # The same few statements by the hundred thousand: planning them would take most of the time.
         connection.prepare_threshold, connection.prepared_max = 0, 1_000
         return connection
 
     async def wait(self, gen: Any, interval: float = 0, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - the library's
-        # The library looks up from its wait now and then; here nothing happens meanwhile.
-        return await super().wait(gen, NEVER_S, timeout)
+        """Here and now, unless for a lock: nobody else goes on meanwhile anyway."""
+        try:
+            wanted = self._waited_for(gen, next(gen))
+        except StopIteration as end:
+            return end.value
+        try:
+            # The library looks up from its wait now and then; here nothing happens meanwhile.
+            return await wait_async(resumed(gen, wanted), self.pgconn.socket, NEVER_S)
+        except asyncio.CancelledError:
+            self._end(gen)
+            raise
 
-    @asynccontextmanager
-    async def sending(self, query: Any) -> AsyncIterator[None]:
+    def _end(self, gen: Any) -> None:
+        """Leave nothing on its way: what waits for a lock is cancelled, anything else is done soon."""
+        wanted, loop = Wait.R, self.scheduler.loop
+        try:
+            while True:
+                if found := ready(self.poll, self.pgconn.socket, wanted, FIRST_LOOK_S):
+                    wanted = gen.send(found)
+                elif self.operation is not None and loop.is_waiting(self.operation):
+                    loop.cancel({self.operation.backend})
+        except (StopIteration, psycopg.errors.QueryCanceled):
+            return
+
+    def _waited_for(self, gen: Any, wanted: Wait) -> Wait:
+        """What is to be waited for once a lock is known to be in the way. StopIteration has the answer."""
+        pause = FIRST_LOOK_S
+        while True:
+            if found := ready(self.poll, self.pgconn.socket, wanted, pause):
+                wanted = gen.send(found)
+            elif self.operation is not None and self.scheduler.loop.is_waiting(self.operation):
+                return wanted
+            else:
+                pause = min(2 * pause, LAST_LOOK_S)
+
+    async def comes(self, query: Any) -> None:
+        """Return when it is the turn of this statement."""
         text = query if isinstance(query, str) else query.decode() if isinstance(query, bytes) else str(query)
-        actor = current_actor()
         if not _BEGIN.match(text):
-            await self.scheduler.step(_label(text))
-        elif actor is not None and actor.is_dead:
+            label, changes = _described(text)
+            await self.scheduler.step(label)
+            self.changes_knowledge |= changes
+        elif (actor := current_actor()) is not None and actor.is_dead:
             raise Died
-        self.changes_knowledge |= bool(_KNOWLEDGE.search(text)) and not text.lstrip().startswith("SELECT")
-        async with self._answered(actor):
-            yield
+
+    async def answers(self, sent: Coroutine[Any, Any, Any]) -> Any:
+        """What comes back; and whether a statement was a transaction of its own."""
+        answer = await self._answered(sent)
         if self.pgconn.transaction_status == TransactionStatus.IDLE:
             self._is_committed()
+        return answer
 
     async def commit(self) -> None:
         if self.pgconn.transaction_status == TransactionStatus.IDLE:
             return
         await self.scheduler.step("COMMIT")
-        async with self._answered(current_actor()):
-            await super().commit()
+        await self._answered(super().commit())
         self._is_committed()
 
     async def rollback(self) -> None:
@@ -88,25 +131,32 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
             if actor is not None and not actor.is_dead:
                 await self.scheduler.step("ROLLBACK")
             # The server does as much by itself for a process that died.
-            with self.scheduler.loop.operation(self.info.backend_pid):
-                await super().rollback()
+            await self._answered(super().rollback())
         self.announced.clear()
         self.changes_knowledge = False
         self.scheduler.loop.locks_may_be_free()
 
-    @asynccontextmanager
-    async def _answered(self, actor: Actor | None) -> AsyncIterator[None]:
-        backend = self.info.backend_pid
+    async def close(self) -> None:
+        """What a process had begun is over when its connection is: the server would see to it in a moment."""
+        if self.pgconn.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+            self.pgconn.exec_(b"ROLLBACK")
+            self.scheduler.loop.locks_may_be_free()
+        await super().close()
+
+    async def _answered(self, sent: Coroutine[Any, Any, Any]) -> Any:
+        actor, backend = current_actor(), self.pgconn.backend_pid
         if actor is not None:
             actor.backends.add(backend)
-        self.holder = actor
+        self.operation = self.scheduler.loop.begin(backend)
         try:
-            with self.scheduler.loop.operation(backend):
-                yield
+            return await sent
         except psycopg.Error:
             if actor is not None and actor.is_dead:
                 raise Died from None
             raise
+        finally:
+            self.scheduler.loop.end(self.operation)
+            self.operation = None
 
     def _is_committed(self) -> None:
         self.scheduler.loop.locks_may_be_free()
@@ -150,6 +200,12 @@ class GatedDatabase(Database):
             return await cursor.fetchall()
         finally:
             self._free.append(connection)
+
+
+@cache
+def _described(text: str) -> tuple[str, bool]:
+    """What a statement is called, and whether it changes what the checker looks at."""
+    return _label(text), bool(_KNOWLEDGE.search(text)) and not text.lstrip().startswith("SELECT")
 
 
 def _label(text: str) -> str:

@@ -17,7 +17,7 @@ from tests.simulation.scheduler import Actor, Scheduler, current_actor
 LOST, UNANSWERED = "lost", "unanswered"
 """How a call of the store may go wrong: it never arrives, or its answer never does."""
 
-WRITES = {"upsert", "delete", "set_rights", "set_sparse"}
+WRITES = {"upsert", "delete", "set_rights", "set_sparse", "take"}
 
 ONE = LOCAL_HASH_256
 OTHER = replace(LOCAL_HASH_256, name="local-hash-turned", provider_model="hash-turned")

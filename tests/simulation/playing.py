@@ -34,6 +34,14 @@ def batch(seeds: range) -> list[str | None]:
     return [None if violation is None else str(violation) for _, violation in play(_world(), seeds)]
 
 
+def traces(seeds: Iterable[int]) -> list[list[str]]:
+    """What was done in each of these schedules, step by step, in a world of this process."""
+    schedules = [Schedule(_world(), seed) for seed in seeds]
+    for schedule in schedules:
+        schedule.run()
+    return [schedule.trace for schedule in schedules]
+
+
 @cache
 def _world() -> World:
     # It ends with its process, and its database with the server.

@@ -1,5 +1,6 @@
 """The processes of the product: every service as it is composed, over the gated outside."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,12 +11,14 @@ from eai.bootstrap.composition import Outside, compose
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import raw_connection
+from eai.platform.handlers import JobHandler
 from eai.platform.jobs import Fenced, JobRun
 from eai.platform.outbound import Outbound
-from eai.platform.worker import JobHandler, Worker
+from eai.platform.worker import Worker
 from tests.factories.retrieval import MASTER
 from tests.simulation.connections import GatedConnection, GatedDatabase
 from tests.simulation.outside import GatedVectors, models
+from tests.simulation.remembered import Remembered
 from tests.simulation.scheduler import Scheduler
 from tests.stack import settings
 
@@ -35,10 +38,11 @@ class Process:
     platform: Platform
     worker: Worker
     crashes: list[BaseException]
+    at_start: Remembered
 
 
 class Processes:
-    """Processes that are free; one that died is not used again, for nobody knows what it remembers."""
+    """Processes of one schedule at a time, each as it was composed; one that died is not used again in it."""
 
     def __init__(
         self, database: GatedDatabase, vectors: GatedVectors, scheduler: Scheduler, home: Path
@@ -47,7 +51,14 @@ class Processes:
         self._vectors = vectors
         self._models = models(scheduler)
         self._settings = settings("postgresql://opened/already", home)
+        self._all: list[Process] = []
         self._free: list[Process] = []
+
+    def forget(self) -> None:
+        """All are as new: what one of them learnt would be a statement less in the next schedule."""
+        for process in self._all:
+            process.at_start.put_back()
+        self._free = [*self._all]
 
     def take(self) -> Process:
         return self._free.pop() if self._free else self._made()
@@ -63,15 +74,19 @@ class Processes:
         platform.generation_dropping._grace_s = 0
         crashes: list[BaseException] = []
         handlers = {name: _watched(each, crashes) for name, each in job_handlers(platform).items()}
-        return Process(platform, Worker(self._database, platform.jobs, handlers), crashes)
+        worker = Worker(self._database, platform.jobs, handlers)
+        shared = [self._database, self._vectors, self._settings, self._models]
+        made = Process(platform, worker, crashes, Remembered([platform, worker, crashes], but=shared))
+        self._all.append(made)
+        return made
 
 
 async def _announce(
-    session: AsyncSession, tenant: TenantId, job: JobId, name: str, *, after_s: int = 0
+    session: AsyncSession, tenant: TenantId, name: str, jobs: Sequence[JobId], *, after_s: float = 0
 ) -> None:
     connection = await raw_connection(session)
     assert isinstance(connection, GatedConnection)
-    connection.announced.append(Announcement(job, name))
+    connection.announced.extend(Announcement(job, name) for job in jobs)
 
 
 def _watched(handler: JobHandler, crashes: list[BaseException]) -> JobHandler:

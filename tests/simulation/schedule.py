@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from eai.kernel.errors import EaiError
+from eai.kernel.ids import TenantId
 from eai.knowledge.ports import SearchHits, SearchRequest, SpaceId
-from tests.fakes.memory_vectors import MemoryVectors
 from tests.simulation import rest
 from tests.simulation.acts import Act, Acts
 from tests.simulation.checker import Checker, Violation
@@ -53,7 +53,7 @@ class Schedule:
 
     def run(self) -> None:
         """Raises Violation, which tells the seed and what was done."""
-        with quiet(), seeded_ids(Random(f"ids {self.seed}").randbytes):
+        with quiet(self.world.loop), seeded_ids(Random(f"ids {self.seed}").randbytes):
             random.seed(self.seed)
             try:
                 self.world.loop.run_until_complete(self._run())
@@ -64,12 +64,9 @@ class Schedule:
         world, rng = self.world, Random(self.seed)
         self.rng = rng
         self.scheduler = world.scheduler
-        self.scheduler.forget()
-        world.announced.clear()
-        world.is_changed = world.vectors.is_changed = False
-        world.vectors.inner = store = MemoryVectors()
         self.processes: dict[int, Process] = {}
-        self.tenant = rng.choice(world.templates).copied(world.admin, store)
+        store = world.begin()
+        self.tenant = rng.choice(world.templates).copied(world.admin, store, self._new_tenant())
         self.checker = Checker(world.admin, self.tenant, store)
         world.vectors.on_search = self._on_search
         self.acts = Acts(rng, self.tenant, world.database, self.checker, self._new_id)
@@ -184,7 +181,7 @@ class Schedule:
     async def _kill(self, actor: Actor) -> None:
         self.trace.append(f"-- {actor} dies")
         self.processes.pop(actor.number, None)
-        await self.scheduler.kill(actor, self.world.cancel_backend)
+        await self.scheduler.kill(actor)
         self.checker.asking.pop(actor.number, None)
 
     def _time_passes(self, job: UUID | None) -> None:
@@ -255,6 +252,12 @@ class Schedule:
         if actor.number in self.checker.asking:
             self.checker.searches(actor.number, space, request, hits)
 
+    def _new_tenant(self) -> TenantId:
+        """The same one each time, for keys are made of it, and things are done in their order."""
+        tenant = TenantId(UUID(bytes=Random(f"tenant {self.seed}").randbytes(16), version=4))
+        self.world.remove(tenant)
+        return tenant
+
     def _new_id(self) -> UUID:
         return UUID(bytes=self.rng.randbytes(16), version=4)
 
@@ -290,4 +293,4 @@ class Schedule:
     async def _clean_up(self) -> None:
         for actor in self.scheduler.alive():
             self.processes.pop(actor.number, None)
-            await self.scheduler.kill(actor, self.world.cancel_backend)
+            await self.scheduler.kill(actor)

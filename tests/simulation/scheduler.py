@@ -25,7 +25,7 @@ class Actor:
     body: Callable[[], Awaitable[Any]]
     is_dead: bool = False
     has_begun: bool = False
-    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    tasks: list[asyncio.Task[Any]] = field(default_factory=list)
     backends: set[int] = field(default_factory=set)
     main: asyncio.Task[Any] | None = None
     on_end: Callable[["Actor"], None] = lambda _: None
@@ -55,6 +55,10 @@ def current_actor() -> Actor | None:
     return _current.get()
 
 
+def _place(gate: Gate) -> tuple[int, int]:
+    return gate.actor.number, gate.order
+
+
 class Scheduler:
     """Gates and actors of one schedule at a time."""
 
@@ -67,7 +71,7 @@ class Scheduler:
 
     def _adopt(self, task: asyncio.Task[Any], context: Context) -> None:
         if (actor := context.get(_current)) is not None:
-            actor.tasks.add(task)
+            actor.tasks.append(task)
 
     async def step(self, what: str) -> str:
         """Return once it is this actor's turn to do `what`; tells how that shall go. Raises Died."""
@@ -104,9 +108,7 @@ class Scheduler:
 
     def ready(self) -> list[Gate]:
         """Who may go on, in one order for every run."""
-        return sorted(
-            (g for g in self._gates if not g.open.done()), key=lambda gate: (gate.actor.number, gate.order)
-        )
+        return sorted((gate for gate in self._gates if not gate.open.done()), key=_place)
 
     def alive(self) -> list[Actor]:
         return [actor for actor in self.actors if not actor.is_done]
@@ -116,11 +118,10 @@ class Scheduler:
         self._gates.remove(gate)
         gate.open.set_result(how)
 
-    async def kill(self, actor: Actor, cancel_backend: Callable[[int], None]) -> None:
+    async def kill(self, actor: Actor) -> None:
         """End an actor as `kill -9` ends its process: nothing that it does from here on has an effect."""
         actor.is_dead = True
-        for backend in actor.backends & self.loop.waiting():
-            cancel_backend(backend)
+        self.loop.cancel(actor.backends)
         self.loop.locks_may_be_free()
         for _ in range(_MOST_TURNS_TO_DIE):
             for gate in [gate for gate in self._gates if gate.actor is actor and not gate.open.done()]:
@@ -134,6 +135,7 @@ class Scheduler:
         raise AssertionError(f"{actor} does not die: {[t for t in actor.tasks if not t.done()]}")
 
     def forget(self) -> None:
+        self.loop.forget()
         self.actors.clear()
         self._gates.clear()
         self._orders = count()

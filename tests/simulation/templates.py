@@ -1,6 +1,5 @@
 """Tenants as schedules find them: made once by the product itself, then copied, rows and points."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,12 +24,6 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     "ben": (Role.MEMBER,),
 }
 CLEARANCES = {"admin": Classification.SECRET, "ann": Classification.INTERNAL, "ben": Classification.SECRET}
-
-_COPIED = (
-    "principals", "knowledge_bases", "knowledge_base_entries", "kb_generations", "kb_documents",
-    "kb_document_versions", "kb_rights_classes", "kb_chunks", "kb_term_statistics", "kb_language_statistics",
-    "kb_reindex_jobs",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,11 +61,10 @@ class Template:
     generations: Sequence[GenerationId]
     points: Mapping[SpaceId, Sequence[Point]]
 
-    def copied(self, admin: psycopg.Connection[Any], store: MemoryVectors) -> Tenant:
+    def copied(self, admin: psycopg.Connection[Any], store: MemoryVectors, id_: TenantId) -> Tenant:
         """The same under another tenant; its points are put into `store`."""
-        id_ = TenantId(_unseeded())
         people = {
-            name: _with_key(replace(person.subject, tenant=id_, api_key=ApiKeyId(_unseeded())))
+            name: _with_key(replace(person.subject, tenant=id_, api_key=ApiKeyId(uuid4())))
             for name, person in self.tenant.people.items()
         }
         with admin.pipeline():
@@ -83,28 +75,6 @@ class Template:
         for space, points in self.points.items():
             store.put(space, [_moved(point, keys) for point in points])
         return replace(self.tenant, id=id_, people=people)
-
-
-def install_copying(admin: psycopg.Connection[Any]) -> None:
-    """A function in the database: a copy is one round trip."""
-    steps = []
-    for table in _COPIED:
-        found = admin.execute(
-            "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = ('eai.' || %s)::regclass"
-            " AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'tenant_id'"
-            " ORDER BY a.attnum",
-            [table],
-        )
-        columns = ", ".join(f'"{name}"' for (name,) in found)
-        steps.append(
-            f"INSERT INTO eai.{table} (tenant_id, {columns}) SELECT p_to, {columns} FROM eai.{table}"
-            " WHERE tenant_id = p_from;"
-        )
-    admin.execute(
-        "CREATE FUNCTION copy_tenant(p_from uuid, p_to uuid) RETURNS void LANGUAGE plpgsql AS $$ BEGIN"  # type: ignore[arg-type]
-        " INSERT INTO eai.tenants (tenant_id, slug, name) VALUES (p_to, 't-' || p_to, 'Test');"
-        f" {' '.join(steps)} END $$"
-    )
 
 
 def new_people(admin: psycopg.Connection[Any], tenant: TenantId) -> Mapping[str, Person]:
@@ -154,11 +124,6 @@ def insert_key(admin: psycopg.Connection[Any], person: Person) -> None:
 
 def _with_key(subject: Subject) -> Person:
     return Person(subject, Credential.generate().text)
-
-
-def _unseeded() -> UUID:
-    # The same schedule may be played twice in one database; and nothing is done in the order of these.
-    return UUID(bytes=secrets.token_bytes(16), version=4)
 
 
 def _moved(point: Point, keys: Mapping[str, str]) -> Point:

@@ -4,19 +4,16 @@ from uuid import uuid4
 
 from eai.ingestion.schemas import ReplacementFields
 from eai.ingestion.submission import Revision, Text
+from eai.kernel.ids import TenantId
 from eai.knowledge.documents.schemas import DocumentAcl
 from eai.knowledge.statistics.repository import StatisticRows
-from tests.fakes.memory_vectors import MemoryVectors
 from tests.simulation.scheduler import Actor
 from tests.simulation.templates import Tenant
 from tests.simulation.world import World, quiet, text_of
 
 
 def _begun(world: World, template: int) -> Tenant:
-    world.scheduler.forget()
-    world.announced.clear()
-    world.vectors.inner = MemoryVectors()
-    return world.templates[template].copied(world.admin, world.vectors.inner)
+    return world.templates[template].copied(world.admin, world.begin(), TenantId(uuid4()))
 
 
 async def _until(world: World, actor: Actor, what: str | None) -> None:
@@ -80,14 +77,14 @@ async def _averaged_while_served(world: World, tenant: Tenant) -> bool:
 def test_an_average_is_fixed_once_what_was_written_with_the_former_one_is_there(world: World) -> None:
     """Else nobody would weigh that text again: neither who fixes the average nor who serves it knows."""
     tenant = _begun(world, 0)
-    with quiet():
+    with quiet(world.loop):
         assert world.loop.run_until_complete(_averaged_while_served(world, tenant))
 
 
 def test_rights_are_revoked_while_a_generation_is_dropped(world: World) -> None:
     """The chunks that were to move have gone with their generation: that is no reason to refuse."""
     tenant = _begun(world, 1)
-    with quiet():
+    with quiet(world.loop):
         world.loop.run_until_complete(_revoked_while_dropped(world, tenant))
     left = world.admin.execute(
         "SELECT (SELECT count(*) FROM eai.kb_generations WHERE tenant_id = %(t)s),"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -11,6 +12,7 @@ from uuid import UUID, uuid4
 import psycopg
 import structlog
 
+from eai.audit import details
 from eai.ingestion.schemas import DocumentFields
 from eai.ingestion.submission import Submission, Text
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, TenantId
@@ -20,12 +22,14 @@ from eai.knowledge.ports import SpaceId
 from eai.platform.conninfo import libpq_conninfo
 from eai.reindex.schemas import ReindexRequest
 from tests.conftest import DatabaseUrls
+from tests.fakes.memory_vectors import MemoryVectors
 from tests.simulation.clock import StandingLoop
 from tests.simulation.connections import GatedConnection, GatedDatabase
 from tests.simulation.outside import ONE, OTHER, GatedVectors
 from tests.simulation.processes import Announcement, Process, Processes
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.templates import Template, Tenant, entries, install_copying, new_people
+from tests.simulation.settling import settle
+from tests.simulation.templates import Template, Tenant, entries, new_people
 
 CHUNK_SIZE, CHUNK_OVERLAP = 100, 20
 _WAITING = "SELECT p FROM unnest(%s::int[]) p WHERE pg_blocking_pids(p) <> '{}'"
@@ -44,7 +48,7 @@ class World:
 
     def __init__(self, urls: DatabaseUrls, home: Path) -> None:
         self.admin = psycopg.connect(libpq_conninfo(urls.admin), autocommit=True, prepare_threshold=0)
-        self.loop = StandingLoop(self._find_waiting)
+        self.loop = StandingLoop(self._find_waiting, self._cancel_backend)
         self.loop.set_exception_handler(lambda _loop, _context: None)
         self.scheduler = Scheduler(self.loop)
         self.database = GatedDatabase(urls.app, self.scheduler)
@@ -52,10 +56,11 @@ class World:
         self.processes = Processes(self.database, self.vectors, self.scheduler, home)
         self.announced: list[Announcement] = []
         self.is_changed = False
+        self._tenants: set[TenantId] = set()
         GatedConnection.on_commit = self._on_commit  # type: ignore[assignment]
-        with quiet():
+        settle(self.admin)
+        with quiet(self.loop), seeded_ids(Random("ids of templates").randbytes):
             self.loop.run_until_complete(self.database.open())
-            install_copying(self.admin)
             self.templates = [self.loop.run_until_complete(make(self)) for make in MADE]
 
     def close(self) -> None:
@@ -63,14 +68,30 @@ class World:
         self.loop.close()
         self.admin.close()
 
-    def cancel_backend(self, backend: int) -> None:
+    def begin(self) -> MemoryVectors:
+        """Nothing is left of the schedule before; the store of the next one."""
+        self.scheduler.forget()
+        self.processes.forget()
+        self.announced.clear()
+        self.is_changed = self.vectors.is_changed = False
+        self.vectors.inner = MemoryVectors()
+        return self.vectors.inner
+
+    def remove(self, tenant: TenantId) -> None:
+        """Make room for a tenant that was played on before."""
+        if tenant in self._tenants:
+            self.admin.execute("SELECT remove_tenant(%s)", [tenant])
+        self._tenants.add(tenant)
+
+    def _cancel_backend(self, backend: int) -> None:
         self.admin.execute("SELECT pg_cancel_backend(%s)", [backend])
 
     def _find_waiting(self, backends: list[int]) -> set[int]:
         return {backend for (backend,) in self.admin.execute(_WAITING, [backends])}
 
     def _on_commit(self, connection: GatedConnection) -> None:
-        self.announced += connection.announced
+        # No queue promises an order of what is announced at once.
+        self.announced += sorted(connection.announced, key=lambda each: (each.name, each.job))
         self.is_changed |= connection.changes_knowledge
 
     # -- the tenants to begin with
@@ -126,7 +147,7 @@ def submission_of(document: DocumentId, marker: str, *, sentences: int, **fields
 
 async def two_documents(world: World, *, is_reindexed: bool = False) -> Template:
     """One that everybody reads, and one that only Ann does."""
-    world.vectors.inner = type(world.vectors.inner)()
+    world.begin()
     process = world.processes.take()
     tenant = await world._tenant(process)
     ann = tenant.people["ann"].reference
@@ -154,7 +175,7 @@ async def reindexed(world: World) -> Template:
 
 async def partly_secret(world: World) -> Template:
     """One document, of which Ben alone reads the beginning."""
-    world.vectors.inner = type(world.vectors.inner)()
+    world.begin()
     process = world.processes.take()
     tenant = await world._tenant(process)
     ben = tenant.people["ben"].reference
@@ -168,13 +189,17 @@ MADE = (two_documents, reindexed, partly_secret)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Without logs, and with threads that run at once: everything that a schedule does is in one order."""
+def quiet(loop: StandingLoop) -> Iterator[None]:
+    """Without logs, with threads that run at once, and by the clock of the loop: all is in one order."""
 
     async def at_once(function: Any, *arguments: Any, **options: Any) -> Any:
         return function(*arguments, **options)
 
-    with mock.patch("asyncio.to_thread", at_once), structlog.testing.capture_logs():
+    with (
+        mock.patch("asyncio.to_thread", at_once),
+        mock.patch.object(details, "time", SimpleNamespace(monotonic=loop.time)),
+        structlog.testing.capture_logs(),
+    ):
         yield
 
 

@@ -68,6 +68,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.MODEL_RESULT: "What a provider answered to a call.",
     AuditAction.MODEL_UNKNOWN: "A call to a provider of which no outcome is known, charged at its bound.",
     AuditAction.QUOTA_SET: "A quota was set: whose, of what, how much and per which period.",
+    AuditAction.INTEGRITY_ADOPT_INDEX: "An operator said that this database owns the vector store.",
     AuditAction.INTEGRITY_REPAIR: "What contradicts itself in rows, index and ledger was mended.",
     AuditAction.QUOTA_DELETE: "A quota was removed; what it bounded is unlimited from here on.",
     AuditAction.USAGE_RECORD: "A client told of usage that was not measured here.",

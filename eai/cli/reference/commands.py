@@ -12,7 +12,8 @@ _PREFACE = """\
 Answers go to standard output, everything else to standard error. Exit code 0 means that what was asked for
 was done, 1 that it was not, with a sentence that says why, 2 that the command line cannot be understood.
 
-Workers have no command of their own: `python -m workers.all` runs one."""
+Workers have no command of their own: `python -m workers.all` runs one, and `workers.quick`,
+`workers.ingestion` and `workers.maintenance` one that takes a part of the jobs."""
 
 
 def commands_page() -> str:

@@ -83,6 +83,13 @@ class EngineVectors:
         wanted = wire.write_selector(selector)
         return wire.read_page(await self._ask("scan", space, wanted, begin, limit, with_vectors))
 
+    async def owner(self) -> str | None:
+        owner = await self._ask("owner", _NO_SPACE)
+        return None if owner is None else str(owner)
+
+    async def take(self, owner: str) -> None:
+        await self._ask("take", _NO_SPACE, owner)
+
     async def check(self) -> None:
         await self._ask("check", _NO_SPACE)
 

@@ -32,6 +32,8 @@ READERS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ),
     "generations": lambda: (),
     "spaces": lambda: (),
+    "owner": lambda: (),
+    "take": lambda owner: (owner,),
     "check": lambda: (),
 }
 

@@ -17,6 +17,7 @@ from eai.knowledge.ports import SearchRequest, Selector, SpaceId, StoredPoint
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 _FOLDER = re.compile(r"([A-Za-z0-9_]{1,80})-([0-9]{1,6})")
 _LOCK = "owner.lock"
+_OWNER = "owner"
 
 
 class AlreadyOwned(OSError):
@@ -49,6 +50,22 @@ class EdgeShards:
     def spaces(self) -> list[SpaceId]:
         """Every space that exists, open or not."""
         return [SpaceId(name, dimensions) for name, dimensions in sorted(self._dimensions.items())]
+
+    def owner(self) -> str | None:
+        """Whose the folder is, as `take` was last told."""
+        try:
+            return (self._folder / _OWNER).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def take(self, owner: str) -> None:
+        """Note whose the folder is: whole and on disk, or not at all."""
+        draft = self._folder / f".{_OWNER}"
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(owner)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._folder / _OWNER)
 
     def ensure_space(self, space: SpaceId) -> None:
         if not _NAME.fullmatch(space.name) or space.dimensions < 1:

@@ -21,12 +21,13 @@ from eai.knowledge.ports import SpaceId
 
 BATCH_SEARCHES = 16
 FLUSH_WHEN_IDLE_S = 2.0
-READS = frozenset({"search", "count", "scan", "generations", "spaces", "check"})
+READS = frozenset({"search", "count", "scan", "generations", "spaces", "owner", "check"})
 LOOKS: dict[str, Callable[..., Any]] = {
     "count": EdgeShards.count,
     "scan": lambda shards, space, *page: write_page(*shards.scan(space, *page)),
     "generations": EdgeShards.generations,
     "spaces": lambda shards, _: [[each.name, each.dimensions] for each in shards.spaces],
+    "owner": lambda shards, _: shards.owner(),
 }
 CHANGES: dict[str, Callable[..., Steps]] = {
     "upsert": Shard.upsert,
@@ -142,6 +143,9 @@ class Schedule:
     def _write(self, request: Request) -> Steps:
         if request.operation == "ensure_space":
             self._shards.ensure_space(request.space)
+            return
+        if request.operation == "take":
+            self._shards.take(*request.arguments)
             return
         is_upsert = request.operation == "upsert"
         shard = self._shards.shard(request.space) if is_upsert else self._shards.find(request.space)

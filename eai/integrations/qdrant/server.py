@@ -38,6 +38,8 @@ from eai.knowledge.ports import (
 DEADLINE_S = 10.0
 BATCH_POINTS = 256
 MANY_GENERATIONS = 1_000_000
+OWNER, OWNER_FIELD, OWNER_POINT = "eai_owner", "owner", 1
+"""A collection without vectors, and so no space, whose one point says whose the store is."""
 KEYWORD = models.PayloadSchemaType.KEYWORD
 
 
@@ -157,6 +159,22 @@ class QdrantVectors:
                 with_vectors=with_vectors,
             )
         return PointPage(tuple(map(values.found, records)), None if following is None else str(following))
+
+    async def owner(self) -> str | None:
+        async with self._reaching():
+            if not await self._client.collection_exists(OWNER):
+                return None
+            noted = await self._client.retrieve(OWNER, [OWNER_POINT])
+        return str((noted[0].payload or {})[OWNER_FIELD]) if noted else None
+
+    async def take(self, owner: str) -> None:
+        note = models.PointStruct(id=OWNER_POINT, vector={}, payload={OWNER_FIELD: owner})
+        async with self._reaching():
+            if not await self._client.collection_exists(OWNER):
+                # When another process makes it meanwhile, it is there all the same.
+                with suppress(ApiException, ValueError):
+                    await self._client.create_collection(OWNER, vectors_config={})
+            await self._client.upsert(OWNER, [note], wait=True)
 
     async def check(self) -> None:
         async with self._reaching():

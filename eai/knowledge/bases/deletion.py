@@ -1,5 +1,6 @@
 """Deletes bases: out of sight at once, then all points, then all rows, by a worker."""
 
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 from sqlalchemy import func
@@ -83,7 +84,8 @@ class BaseDeletions:
         Raises VectorStoreUnavailable, Fenced.
         """
         base = BaseId(UUID(run.parameters["base"]))
-        generations = await self._removal.run(run, base)
+        generations = await self._removal.generations(run, base)
+        await self._removal.run(run, generations, base)
         while await self._remove_chunks(run, base) or await self._remove_documents(run, base):
             pass
         await self._finish(run, base, generations)
@@ -92,6 +94,7 @@ class BaseDeletions:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             removed = await ChunkRows(session, run.tenant).delete_some(base, CHUNKS_PER_STEP)
+            await self._jobs.confirm(session, run, is_further=removed > 0)
             await ReceiptRows(session, run.tenant).add(base, chunks=removed)
         return removed
 
@@ -107,7 +110,7 @@ class BaseDeletions:
             await ReceiptRows(session, run.tenant).add(base, documents=len(documents))
         return len(documents)
 
-    async def _finish(self, run: JobRun, base: BaseId, generations: list[StoredGeneration]) -> None:
+    async def _finish(self, run: JobRun, base: BaseId, generations: Sequence[StoredGeneration]) -> None:
         # What an ingestion wrote while the rows went can be served no more, but must not stay either.
         await self._points.remove(generations)
         async with self._database.transaction(run.tenant) as session:

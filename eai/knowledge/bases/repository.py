@@ -110,12 +110,12 @@ class BaseRows:
         )
         return {GenerationId(row) for row in rows}
 
-    async def is_building(self, generation: GenerationId) -> bool:
-        """Whether chunks may be added to it; held so until the transaction ends."""
+    async def held_state(self, generation: GenerationId) -> str | None:
+        """Its state. Until the transaction ends it is not dropped; None where it has been."""
         held = select(Generation.state).where(
             Generation.tenant_id == self._tenant, Generation.id == generation
         )
-        return await self._session.scalar(held.with_for_update(read=True, key_share=True)) == "building"
+        return await self._session.scalar(held.with_for_update(read=True, key_share=True))
 
     async def entries(self, base: BaseId) -> list[Entry]:
         """The access list, in its order."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -17,6 +18,13 @@ from eai.knowledge.statistics.repository import StatisticRows
 from eai.knowledge.statistics.tally import Tally
 
 Tallies = Mapping[GenerationId, Tally]
+
+
+class Filed(NamedTuple):
+    """Chunks as they were before another class was given to them, and that class by point."""
+
+    moved: Sequence[ChunkRights]
+    targets: Mapping[PointId, tuple[ClassRights, int]]
 
 
 def class_of(document: KnowledgeDocument, own: OwnRights) -> ClassRights:
@@ -40,6 +48,19 @@ async def align_classes(
     `own_rights` gives chunks of the serving version rights of their own; without it they keep them. The
     caller holds the document, and sees to it that the points follow.
     """
+    filed = await file_chunks(session, document, own_rights)
+    base = (TenantId(document.tenant_id), BaseId(document.base_id))
+    serving = [chunk for chunk in filed.moved if chunk.version == document.serving_version_id]
+    await _move_statistics(session, base, serving, filed.targets)
+    return bool(filed.moved)
+
+
+async def file_chunks(
+    session: AsyncSession,
+    document: KnowledgeDocument,
+    own_rights: Callable[[ChunkRights], OwnRights] | None = None,
+) -> Filed:
+    """The same but for the statistics, which the caller has counted anew where classes cannot be believed."""
     tenant, base = TenantId(document.tenant_id), BaseId(document.base_id)
     rows = ChunkRows(session, tenant)
     chunks = await rows.rights(DocumentId(document.id))
@@ -59,10 +80,8 @@ async def align_classes(
         await rows.set_rights(
             points, class_number=number, readers=own.readers, classification=own.classification
         )
-    serving = [chunk for chunk in moved if chunk.version == document.serving_version_id]
-    targets = {chunk.point: (wanted[chunk.point], numbers[wanted[chunk.point]]) for chunk in serving}
-    await _move_statistics(session, (tenant, base), serving, targets)
-    return bool(moved)
+    targets = {chunk.point: (wanted[chunk.point], numbers[wanted[chunk.point]]) for chunk in moved}
+    return Filed(moved, targets)
 
 
 async def uncounted(
@@ -121,6 +140,8 @@ async def _move_statistics(
 async def _terms_of(
     session: AsyncSession, tenant: TenantId, chunks: Sequence[ChunkRights]
 ) -> Mapping[PointId, Mapping[str, int]]:
+    if not chunks:
+        return {}
     contents = await ChunkRows(session, tenant).contents([chunk.point for chunk in chunks])
     languages = {chunk.point: Language(chunk.language) for chunk in chunks}
     return await asyncio.to_thread(

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from uuid import UUID
+from contextlib import suppress
+from uuid import UUID, uuid4
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.rights_class import generation_key, rights_key
-from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, VersionId
+from eai.kernel.errors import Unavailable
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, JobId, PointId, VersionId
 from eai.knowledge.bases.handle import StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows
@@ -15,6 +17,7 @@ from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Selector, Vectors
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 
 POINTS_PER_WRITE = 500
@@ -36,9 +39,23 @@ class PointFollowing:
         """Give a document's points the classes of their rows.
 
         Rows are read again in the transaction that closes the job: if they changed meanwhile, an older
-        class may have been written over a newer one, and it is done again. Raises
-        VectorStoreUnavailable, Fenced.
+        class may have been written over a newer one, and it is done again; by another job where this one
+        is lost. Raises VectorStoreUnavailable, Fenced.
         """
+        try:
+            await self._move_rights(run)
+        except BaseException:
+            with suppress(Unavailable):
+                await finished(self._leave_to_another(run))
+            raise
+
+    async def _leave_to_another(self, run: JobRun) -> None:
+        async with self._database.transaction(run.tenant) as session:
+            if not await self._jobs.holds(session, run):
+                # Whoever took it over may be done: what this attempt wrote last is older than its rows.
+                await self._jobs.create(session, run.tenant, JobId(uuid4()), run.name, run.parameters)
+
+    async def _move_rights(self, run: JobRun) -> None:
         base, document = _base_of(run), _document_of(run)
         async with self._database.transaction(run.tenant) as session:
             generations = await BaseRows(session, run.tenant).generations(base)

@@ -4,6 +4,7 @@ The row that says "deleting" outlives the points, never the reverse. Each step c
 deletion that anything interrupts is taken up again by a worker until it is done.
 """
 
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 from sqlalchemy import func
@@ -16,7 +17,7 @@ from eai.audit.entries import SYSTEM, Resource
 from eai.audit.service import Audit
 from eai.kernel.errors import NotFound, Unavailable
 from eai.kernel.ids import BaseId, DocumentId, JobId, PrincipalId, TenantId, VersionId
-from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import apply_tallies, uncounted
 from eai.knowledge.chunks.repository import ChunkRows
@@ -60,7 +61,7 @@ class Deletions:
             run = await self._jobs.begin(
                 session, subject.tenant, job, DELETE_DOCUMENT, parameters, principal=subject.principal
             )
-            await _mark(session, base, row, job, subject.principal)
+            generations = await _mark(session, base, row, job, subject.principal)
             await self._audit.record(
                 session,
                 subject,
@@ -69,22 +70,29 @@ class Deletions:
                 facts={"base": str(base.id)},
             )
         try:
-            await self.run(run)
+            receipt = await self._remove(run, generations, base.id, DocumentId(row.id))
         except Fenced:
             # A worker took over because this took long; it may even be done.
             return await self._receipt(run)
         except Unavailable:
             await self._hand_back(run)
             raise
-        return await self._receipt(run)
+        if receipt is None:
+            raise NotFound
+        return receipt
 
     async def run(self, run: JobRun) -> None:
         """Remove points, then rows; harmless to repeat. Raises VectorStoreUnavailable, Fenced."""
         base, document = BaseId(UUID(run.parameters["base"])), DocumentId(UUID(run.parameters["document"]))
-        await self._removal.run(run, base, document)
-        await self._remove_rows(run, base, document)
+        await self._remove(run, await self._removal.generations(run, base), base, document)
 
-    async def _remove_rows(self, run: JobRun, base: BaseId, document: DocumentId) -> None:
+    async def _remove(
+        self, run: JobRun, generations: Sequence[StoredGeneration], base: BaseId, document: DocumentId
+    ) -> ReceiptOut | None:
+        await self._removal.run(run, generations, base, document)
+        return await self._remove_rows(run, base, document)
+
+    async def _remove_rows(self, run: JobRun, base: BaseId, document: DocumentId) -> ReceiptOut | None:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             rows = DocumentRows(session, run.tenant, base)
@@ -109,6 +117,7 @@ class Deletions:
                     "vectors_remaining": 0,
                 },
             )
+            return None if receipt is None else receipt_out(receipt)
 
     async def _receipt(self, run: JobRun) -> ReceiptOut:
         async with self._database.transaction(run.tenant) as session:
@@ -151,7 +160,8 @@ async def _mark(
     row: KnowledgeDocument,
     job: JobId,
     requested_by: PrincipalId | None,
-) -> None:
+) -> Sequence[StoredGeneration]:
+    """Take the document out of sight; tells where its points may be: no generation to come will have any."""
     document = DocumentId(row.id)
     generations = await BaseRows(session, base.tenant).generations(base.id)
     await DocumentRows(session, base.tenant, base.id).update(document, {"deleting_since": func.now()})
@@ -167,6 +177,7 @@ async def _mark(
             "requested_by": requested_by,
         }
     )
+    return generations
 
 
 async def _remove_chunks(session: AsyncSession, base: BaseId, row: KnowledgeDocument) -> int:

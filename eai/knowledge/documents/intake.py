@@ -189,12 +189,13 @@ async def set_version_status(
     status: str,
     *,
     error: Mapping[str, Any] | None = None,
-) -> None:
+) -> bool:
     """Record how far a version is: `processing`, `quarantined`, `rejected` or `failed`.
 
-    Does nothing to one that is not on its way: it is gone, answers, or was overtaken by a newer text.
+    Does nothing to one that is not on its way, and says so: it is gone, answers, or was overtaken by a
+    newer text.
     """
-    await set_status(session, tenant, version, status, None if error is None else dict(error))
+    return await set_status(session, tenant, version, status, None if error is None else dict(error))
 
 
 async def check_rights(

@@ -49,7 +49,9 @@ class DocumentRows:
     ) -> Sequence[tuple[KnowledgeDocument, VersionId]]:
         """Documents without external id of which the last text reads these bytes alike, oldest first.
 
-        The last one that has not failed: a text that is still on its way counts, not the one it replaces.
+        The last one that has not failed: a text that is still on its way counts, not the one it replaces. One
+        that failed is in nobody's way, and stays where it is: it may be another's, who can mend what is wrong
+        and queue it again; and what is removed is removed under a receipt, by whoever asks for that.
         """
         statement = (
             select(KnowledgeDocument, DocumentVersion.id)

@@ -19,9 +19,9 @@ from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import OwnRights
 from eai.knowledge.documents.drafts import PreparedChunk, StoredVersion
 from eai.knowledge.documents.repository import DocumentRows
-from eai.knowledge.documents.version_rows import IncomingVersion, VersionRows
+from eai.knowledge.documents.version_rows import ON_ITS_WAY, IncomingVersion, VersionRows
 from eai.knowledge.models import KnowledgeDocument
-from eai.knowledge.statistics.drift import reweigh_if_drifted, reweigh_if_stale
+from eai.knowledge.statistics.drift import Used, reweigh_if_drifted, reweigh_if_stale
 from eai.knowledge.statistics.tally import Tally
 from eai.platform.jobs import Jobs
 
@@ -37,7 +37,7 @@ class VersionOutdated(Exception):
 
 
 class GenerationMoved(Exception):
-    """Chunks were prepared for a generation that is not, or no longer, what is searched or built.
+    """Chunks were prepared for a generation that takes none any more, or not for what is searched now.
 
     Whoever prepared them removes the points and prepares them anew.
     """
@@ -71,7 +71,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Beside(Placement):
-    """The same for the generation that a reindex is building."""
+    """The same for the generation that a reindex was building when it began."""
 
     generation: BuildingGeneration
 
@@ -100,9 +100,9 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
         raise VersionOutdated
     if document.serving_version_id == stored.version:
         return None
-    await _check_generations(session, base, beside)
+    searched = await _searched(session, base, beside)
     versions = VersionRows(session, base.tenant, stored.document)
-    version = await _check_current(versions, base, stored, source_hash)
+    version = await _check_current(versions, searched, stored, source_hash)
     answering = document.serving_version_id
     before = None if answering is None else VersionId(answering)
     await rows.update(stored.document, {"serving_version_id": stored.version, **version.intended})
@@ -128,9 +128,10 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     )
     lost = await uncounted(session, base.tenant, base.id, stored.document, before) if before else {}
     await apply_tallies(session, base.tenant, _with_new(lost, placements, added))
-    await reweigh_if_drifted(session, jobs, base.id, base.generation, stored.document)
-    if beside is not None:
-        await reweigh_if_stale(session, jobs, base.id, beside.generation, [stored.document])
+    used: list[Used] = [base.generation, *([beside.generation] if beside else [])]
+    for generation in used:
+        reweigh = reweigh_if_drifted if generation.id == searched.id else reweigh_if_stale
+        await reweigh(session, jobs, base.id, generation, [stored.document])
     if before is not None:
         await queue(session, jobs, RETIRE_VERSION, base, stored.document, version=before)
     if any(each.is_moved for each in added):
@@ -190,24 +191,34 @@ def _added(
     return Added(tally, is_moved)
 
 
-async def _check_generations(session: AsyncSession, base: BaseHandle, beside: Beside | None) -> None:
-    """Hold what is searched and what is built. Raises GenerationMoved where that is built no more."""
+async def _searched(session: AsyncSession, base: BaseHandle, beside: Beside | None) -> StoredGeneration:
+    """Of what this was prepared for, what is searched now, held so. Raises GenerationMoved.
+
+    A reindex that has ended meanwhile has made what was built what is searched. What was searched before is
+    kept to go back to, and takes chunks as long as it is: nothing has to be prepared anew.
+    """
     rows = BaseRows(session, base.tenant)
     await rows.hold_still(base.id)
-    if beside is not None and not await rows.is_building(beside.generation.id):
-        raise GenerationMoved
+    if beside is None:
+        return base.generation
+    state = await rows.held_state(beside.generation.id)
+    if state == "building":
+        return base.generation
+    if state == "serving" and await rows.held_state(base.generation.id) in {"retired", "building"}:
+        return beside.generation
+    raise GenerationMoved
 
 
 async def _check_current(
-    rows: VersionRows, base: BaseHandle, stored: StoredVersion, source_hash: bytes
+    rows: VersionRows, searched: StoredGeneration, stored: StoredVersion, source_hash: bytes
 ) -> IncomingVersion:
     # A statement of its own, after the lock: what the wait for it made visible must be seen.
     version = await rows.incoming(stored.version)
     if version is None:
         raise VersionOutdated
-    if version.generation != base.generation.id:
+    if version.generation != searched.id:
         raise GenerationMoved
-    if version.source_hash != source_hash or version.status not in {"pending", "processing"}:
+    if version.source_hash != source_hash or version.status not in ON_ITS_WAY:
         raise VersionOutdated
     if version.serving_number is not None and version.serving_number > stored.number:
         raise VersionOutdated

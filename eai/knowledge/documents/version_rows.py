@@ -176,15 +176,17 @@ async def find_live(
 
 async def set_status(
     session: AsyncSession, tenant: TenantId, version: VersionId, status: str, error: Json | None
-) -> None:
-    """Set the status of a version that is still on its way."""
-    await session.execute(
+) -> bool:
+    """Set the status of a version that is still on its way; whether it was."""
+    changed = await session.scalars(
         update(DocumentVersion)
         .where(DocumentVersion.tenant_id == tenant, DocumentVersion.id == version)
         .where(DocumentVersion.status.in_(ON_ITS_WAY))
         .values(status=status, error=error)
+        .returning(DocumentVersion.id)
         .execution_options(synchronize_session=False)
     )
+    return changed.one_or_none() is not None
 
 
 @cache

@@ -1,5 +1,7 @@
 """The first half of every deletion: points are counted for the receipt, and then they go."""
 
+from collections.abc import Sequence
+
 from eai.kernel.ids import BaseId, DocumentId
 from eai.knowledge.bases.handle import StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
@@ -17,18 +19,21 @@ class PointRemoval:
         self._points = points
         self._jobs = jobs
 
-    async def run(
-        self, run: JobRun, base: BaseId, document: DocumentId | None = None
-    ) -> list[StoredGeneration]:
-        """Remove them from every generation, which are returned; harmless to repeat.
-
-        Raises VectorStoreUnavailable, Fenced.
-        """
+    async def generations(self, run: JobRun, base: BaseId) -> Sequence[StoredGeneration]:
+        """Where points of the base may be."""
         async with self._database.transaction(run.tenant) as session:
-            generations = await BaseRows(session, run.tenant).generations(base)
+            return await BaseRows(session, run.tenant).generations(base)
+
+    async def run(
+        self,
+        run: JobRun,
+        generations: Sequence[StoredGeneration],
+        base: BaseId,
+        document: DocumentId | None = None,
+    ) -> None:
+        """Remove them from these generations; harmless to repeat. Raises VectorStoreUnavailable, Fenced."""
         found = await self._points.count(generations, document)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
             await ReceiptRows(session, run.tenant).expect(document or base, found)
         await self._points.remove(generations, document)
-        return generations

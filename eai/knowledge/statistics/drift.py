@@ -14,23 +14,25 @@ REWEIGH = "knowledge.reweigh"
 DRIFT = 0.2
 """How far the average may move before every weight is made anew."""
 
+Used = ServingGeneration | BuildingGeneration
+
 
 async def reweigh_if_drifted(
     session: AsyncSession,
     jobs: Jobs,
     base: BaseId,
-    used: ServingGeneration | BuildingGeneration,
-    document: DocumentId,
+    used: Used,
+    documents: Collection[DocumentId],
 ) -> None:
     """Fix a new average and queue the job that applies it, once the present one has drifted too far.
 
-    `used` is the generation as it was when the points of `document` were written: if its average was
-    replaced meanwhile, the document alone is weighed again.
+    `used` is the generation as it was when the points of `documents` were written: if its average was
+    replaced meanwhile, these documents alone are weighed again.
     """
     rows = StatisticRows(session, used.tenant, used.id)
     averages = await rows.averages()
     if averages.measured is None or not has_drifted(averages.fixed, averages.measured):
-        await _reweigh_if_other(session, jobs, base, used, document, average=averages.fixed)
+        await _reweigh_if_other(session, jobs, base, used, documents, average=averages.fixed)
         return
     parameters = {"base": str(base), "generation": str(used.id)}
     await rows.set_average_length(averages.measured)
@@ -43,28 +45,29 @@ async def reweigh_if_stale(
     session: AsyncSession,
     jobs: Jobs,
     base: BaseId,
-    used: BuildingGeneration,
+    used: Used,
     documents: Collection[DocumentId],
 ) -> None:
     """Have documents weighed again whose points were written with an average that was replaced meanwhile.
 
-    A generation that is being built has no true average yet; whoever builds it looks at that in the end.
+    A generation that is not searched has no true average: whoever makes it searched looks at that then.
     """
     averages = await StatisticRows(session, used.tenant, used.id).averages()
-    for document in documents:
-        await _reweigh_if_other(session, jobs, base, used, document, average=averages.fixed)
+    await _reweigh_if_other(session, jobs, base, used, documents, average=averages.fixed)
 
 
 async def _reweigh_if_other(
     session: AsyncSession,
     jobs: Jobs,
     base: BaseId,
-    used: ServingGeneration | BuildingGeneration,
-    document: DocumentId,
+    used: Used,
+    documents: Collection[DocumentId],
     *,
     average: float,
 ) -> None:
-    if average != used.average_length:
+    if average == used.average_length:
+        return
+    for document in documents:
         parameters = {"base": str(base), "generation": str(used.id), "document": str(document)}
         await jobs.create(session, used.tenant, JobId(uuid4()), REWEIGH, parameters)
 

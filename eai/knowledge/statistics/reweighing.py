@@ -12,6 +12,7 @@ from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import Generation
 from eai.knowledge.ports import SpaceId, SparseVector, Vectors
 from eai.platform.database import Database
+from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 
 CHUNKS_PER_BATCH = 256
@@ -33,10 +34,11 @@ class Reweighing:
         place = _Place.of(run.progress)
         while (step := await self._next(run, place)) is not None:
             generation, batch = step
-            await self._write(run, generation, batch)
+            # Cut short, it would leave an older average's weights where a newer one's may be by now.
+            await finished(self._write(run, generation, batch))
             place = _Place(generation.average_length, batch[-1].point)
             async with self._database.transaction(run.tenant) as session:
-                await self._jobs.confirm(session, run, progress=place.to_progress())
+                await self._jobs.confirm(session, run, progress=place.to_progress(), is_further=True)
 
     async def _next(self, run: JobRun, place: "_Place") -> tuple[Generation, Sequence[ChunkText]] | None:
         """The next batch with its generation; None when the job is done, and closed."""

@@ -189,8 +189,32 @@ class HttpSettings(Group):
 
 
 class WorkerSettings(Group):
-    """What a worker process does besides its jobs."""
+    """How many jobs a worker process runs at a time, how it gives way, and what it does besides."""
 
+    niceness: Annotated[int, Env("EAI_WORKER_NICENESS")] = Field(
+        default=5,
+        ge=0,
+        le=19,
+        description="How far a worker, and what it starts, gives way to other programs of its machine that "
+        "want the processor, as `nice` counts it. 0: not at all.",
+    )
+
+    quick_slots: Annotated[int, Env("EAI_WORKER_QUICK_SLOTS")] = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Deletions and changes of rights that a worker of this group runs at a time.",
+    )
+    ingestion_slots: Annotated[int, Env("EAI_WORKER_INGESTION_SLOTS")] = Field(
+        default=4, ge=1, le=64, description="Documents that a worker of this group takes in at a time."
+    )
+    maintenance_slots: Annotated[int, Env("EAI_WORKER_MAINTENANCE_SLOTS")] = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Reindexes, removals of generations, reweighings, examinations and repairs that a worker "
+        "of this group runs at a time.",
+    )
     metrics_port: Annotated[int | None, Env("EAI_WORKER_METRICS_PORT")] = Field(
         default=None, ge=1, le=65535, description="Port for a worker's /metrics. Absent: none is served."
     )
@@ -215,8 +239,7 @@ class ReindexSettings(Group):
         default=300.0,
         gt=0,
         le=86_400,
-        description="Seconds between two looks for generations to drop and for reindexes that nobody heard "
-        "of. A requested reindex begins at once.",
+        description="Seconds between two looks for generations to drop. A requested reindex begins at once.",
     )
     grace_s: Annotated[float, Env("EAI_REINDEX_GRACE_SECONDS")] = Field(
         default=86_400.0,

@@ -64,9 +64,13 @@ class Victim:
 
 @dataclass
 class Held:
-    """A call that waits: `reached` tells that it came, `go_on` lets it pass, `ended` that it is over."""
+    """A call that waits: `reached` tells that it came, `go_on` lets it pass, `ended` that it is over.
+
+    Whoever makes it and `is_frozen` is told only after it that it was cancelled meanwhile.
+    """
 
     method: str
+    is_frozen: bool = False
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,9 +84,9 @@ class Turnstile:
         self._held: list[Held] = []
 
     @asynccontextmanager
-    async def holding(self, method: str) -> AsyncIterator[Held]:
+    async def holding(self, method: str, *, is_frozen: bool = False) -> AsyncIterator[Held]:
         """Hold the next call of `method`; it goes on at the end of the block at the latest."""
-        held = Held(method)
+        held = Held(method, is_frozen)
         self._held.append(held)
         try:
             yield held
@@ -97,14 +101,25 @@ class Turnstile:
             for held in self._held:
                 if held.method == name and not held.reached.is_set():
                     held.reached.set()
-                    try:
-                        await held.go_on.wait()
-                        return await call(*arguments)
-                    finally:
-                        held.ended.set()
+                    return await _passed(held, call, arguments)
             return await call(*arguments)
 
         return passing
+
+
+async def _passed(held: Held, call: Callable[..., Awaitable[Any]], arguments: tuple[Any, ...]) -> Any:
+    try:
+        try:
+            await held.go_on.wait()
+        except asyncio.CancelledError:
+            if not held.is_frozen:
+                raise
+            await held.go_on.wait()
+            await call(*arguments)
+            raise
+        return await call(*arguments)
+    finally:
+        held.ended.set()
 
 
 @asynccontextmanager

@@ -102,6 +102,38 @@ async def test_an_attempt_that_was_taken_over_leaves_no_points_of_a_deleted_docu
     await judge.judge(company.id)
 
 
+async def test_an_attempt_that_was_taken_over_does_not_undo_a_change_of_rights(
+    company: Company, turnstile: Turnstile, judge: Judge, victim: Victim
+) -> None:
+    base, reader = await company.base(), await company.person("member")
+    async with turnstile.holding("upsert", is_frozen=True) as zombie:
+        made = (await ingest(company.admin, base, "Twice", prefer="respond-async")).json()
+        await zombie.reached.wait()
+        await let_leases_run_out(victim.server.admin_url, company.id)
+        await eventually(lambda: _is_ready(company, base, made["id"]))
+        await _hide(company, base, made["id"], reader.reference)
+        await judge.judge(company.id)
+        zombie.go_on.set()
+        await zombie.ended.wait()
+    await judge.judge(company.id)
+
+
+async def test_an_attempt_that_was_taken_over_writes_before_the_text_is_served(
+    company: Company, turnstile: Turnstile, judge: Judge, victim: Victim
+) -> None:
+    base, reader = await company.base(), await company.person("member")
+    async with turnstile.holding("upsert", is_frozen=True) as zombie, turnstile.holding("count") as present:
+        made = (await ingest(company.admin, base, "Twice", prefer="respond-async")).json()
+        await zombie.reached.wait()
+        await _hide(company, base, made["id"], reader.reference)
+        await let_leases_run_out(victim.server.admin_url, company.id)
+        await present.reached.wait()
+        zombie.go_on.set()
+        await zombie.ended.wait()
+    await judge.judge(company.id)
+    assert await _is_ready(company, base, made["id"])
+
+
 async def test_a_text_whose_audit_has_to_wait_is_served_once_it_is_written(
     company: Company, turnstile: Turnstile, judge: Judge, victim: Victim
 ) -> None:
@@ -120,6 +152,12 @@ async def test_a_text_whose_audit_has_to_wait_is_served_once_it_is_written(
 
 async def _is_ready(company: Company, base: str, document: str) -> bool:
     return bool((await documents(company.admin, base))[document]["status"] == "ready")
+
+
+async def _hide(company: Company, base: str, document: str, reader: str) -> None:
+    path = f"/v1/knowledge-bases/{base}/documents/{document}/acl"
+    answer = await company.admin.put(path, json={"readers": [reader]})
+    assert answer.status_code == 200, answer.text
 
 
 async def _is_deleted(company: Company, base: str) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import UUID
 
 import httpx2
@@ -160,13 +160,38 @@ async def test_a_document_that_is_served_during_the_flip_waits_for_it(
         submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
         await unaware.reached.wait()
         async with looking(company, turnstile, base) as (job, look):
-            between = (await ingest(company.admin, base, "Between")).json()
-            async with turnstile.holding("count") as flipping:
+            between = [(await ingest(company.admin, base, "Between")).json()["id"]]
+            async with turnstile.holding("count") as second_look:
                 look.go_on.set()
-                await flipping.reached.wait()
-                unaware.go_on.set()
-                await eventually(lambda: somebody_waits(judge.admin_url))
+                await second_look.reached.wait()
+                between.append((await ingest(company.admin, base, "At the last moment")).json()["id"])
+                async with turnstile.holding("count") as flipping:
+                    second_look.go_on.set()
+                    await flipping.reached.wait()
+                    unaware.go_on.set()
+                    await eventually(lambda: somebody_waits(judge.admin_url))
     made = (await submitting).json()
+    assert (await ended(company, base, job))["status"] == "completed"
+    await judge.judge(company.id)
+    assert await hits(company, base) == {kept, *between, made["id"]}
+
+
+async def test_a_document_that_comes_between_the_second_look_and_the_flip_is_brought_first(
+    company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with turnstile.holding("ensure_space") as unaware:
+        submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
+        await unaware.reached.wait()
+        async with looking(company, turnstile, base) as (job, look):
+            between = (await ingest(company.admin, base, "Between")).json()
+            async with turnstile.holding("count") as second_look:
+                look.go_on.set()
+                await second_look.reached.wait()
+                unaware.go_on.set()
+                made = (await submitting).json()
+                assert made["status"] == "ready"
     assert (await ended(company, base, job))["status"] == "completed"
     await judge.judge(company.id)
     assert await hits(company, base) == {kept, between["id"], made["id"]}
@@ -263,6 +288,64 @@ async def test_a_document_that_only_the_next_model_refuses_is_served_and_brought
     await judge.judge(company.id)
 
 
+@asynccontextmanager
+async def prepared_for_both(
+    company: Company, turnstile: Turnstile, base: str
+) -> AsyncIterator[tuple[Json, asyncio.Task[httpx2.Response]]]:
+    """A document whose points are in both generations and that is about to be served, after the flip."""
+    async with AsyncExitStack() as stack:
+        async with halfway(company, turnstile, base) as job:
+            first = await stack.enter_async_context(turnstile.holding("count"))
+            submitting = asyncio.create_task(ingest(company.admin, base, "Late"))
+            await first.reached.wait()
+            # The second count of an ingestion is that of the generation beside.
+            second = await stack.enter_async_context(turnstile.holding("count"))
+            first.go_on.set()
+            await second.reached.wait()
+        assert (await ended(company, base, job))["status"] == "completed"
+        yield job, submitting
+
+
+async def test_a_document_that_was_prepared_for_both_generations_is_served_after_the_flip_as_it_is(
+    fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with prepared_for_both(company, turnstile, base) as (job, submitting):
+        pass
+    late = (await submitting).json()
+    assert late["status"] == "ready"
+    both = {job["from"]["generation"], job["to"]["generation"]}
+    assert await generations_of(fragile, company, late["id"]) == both
+    assert await hits(company, base) == {kept, late["id"]}
+    await judge.judge(company.id)
+    path = f"/v1/knowledge-bases/{base}/reindex-jobs/{job['job_id']}/rollback"
+    back = await ended(company, base, await company.admin.made(path, {}, status=202))
+    assert back["status"] == "completed"
+    assert await hits(company, base) == {kept, late["id"]}
+    await judge.judge(company.id)
+
+
+async def test_a_document_that_was_prepared_for_a_generation_dropped_since_is_prepared_anew(
+    fragile: Stack,
+    company: Company,
+    turnstile: Turnstile,
+    judge: Judge,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dropping = fragile.platform.generation_dropping
+    monkeypatch.setattr(dropping, "_grace_s", 0)
+    base = await company.base()
+    kept = await company.document(base, "Refunds are paid within a week.")
+    async with prepared_for_both(company, turnstile, base) as (job, submitting):
+        assert await dropping.drop_retired(TenantId(UUID(company.id))) == 1
+    late = (await submitting).json()
+    assert late["status"] == "ready"
+    assert await generations_of(fragile, company, late["id"]) == {job["to"]["generation"]}
+    assert await hits(company, base) == {kept, late["id"]}
+    await judge.judge(company.id)
+
+
 async def test_a_document_that_is_on_its_way_when_a_reindex_is_cancelled_is_served(
     fragile: Stack, company: Company, turnstile: Turnstile, judge: Judge
 ) -> None:
@@ -304,6 +387,36 @@ async def test_what_another_attempt_has_flipped_to_is_not_cleared_away(
     with pytest.raises(Fenced):
         await frozen
     assert await hits(company, base) == {kept}
+    await judge.judge(company.id)
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_an_attempt_that_was_taken_over_does_not_undo_a_change_of_rights(
+    company: Company, turnstile: Turnstile, judge: Judge, is_stored: bool
+) -> None:
+    base, kept = await settled(company, judge)
+    reader = await company.person("member")
+
+    async def hide() -> None:
+        path = f"/v1/knowledge-bases/{base}/documents/{kept}/acl"
+        answer = await company.admin.put(path, json={"readers": [reader.reference]})
+        assert answer.status_code == 200, answer.text
+
+    async with turnstile.holding("upsert", is_frozen=True) as zombie, turnstile.holding("count") as present:
+        job = await reindex(company, base)
+        await zombie.reached.wait()
+        if not is_stored:
+            await hide()
+        await let_leases_run_out(judge.admin_url, company.id)
+        await present.reached.wait()
+        if is_stored:
+            present.go_on.set()
+            assert (await ended(company, base, job))["status"] == "completed"
+            await hide()
+            await judge.judge(company.id)
+        zombie.go_on.set()
+        await zombie.ended.wait()
+    assert (await ended(company, base, job))["status"] == "completed"
     await judge.judge(company.id)
 
 

@@ -75,9 +75,10 @@ async def test_rules_that_change_between_two_batches_hold_for_the_second(
     scanner = CountingScanner()
     gateway = gateway_of(database, audit, MODELS, batch_size=2, scanner=scanner)
 
-    async def block_addresses() -> None:
+    async def block_addresses(_done: int) -> Classification:
         async with database.transaction(tenant) as session:
             await session.execute(text("""UPDATE eai.tenants SET dlp = '{"email": "block"}'"""))
+        return Classification.PUBLIC
 
     call = _call(tenant, "one", "two", "a@example.org", "four")
     with pytest.raises(DlpBlocked):

@@ -259,6 +259,16 @@ ROWS = [
         "base_generation_wrong",
         "UPDATE eai.knowledge_bases SET embedding_model = 'other' WHERE id = %(base)s",
     ),
+    mended(
+        "a base that cuts longer passages",
+        "base_generation_wrong",
+        "UPDATE eai.knowledge_bases SET chunk_size = chunk_size + 100 WHERE id = %(base)s",
+    ),
+    mended(
+        "a base that repeats less of the passage before",
+        "base_generation_wrong",
+        "UPDATE eai.knowledge_bases SET chunk_overlap = chunk_overlap / 2 WHERE id = %(base)s",
+    ),
     left(
         "a generation that is searched and retired",
         "base_generation_wrong",

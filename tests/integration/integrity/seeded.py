@@ -74,6 +74,7 @@ class Seeded:
         )
         await made.learn()
         await made.work()
+        assert await stack.platform.store_ownership.take_own()
         return made
 
     @property

@@ -39,5 +39,22 @@ async def test_points_of_an_unknown_generation_are_found_and_removed(seeded: See
 
 def test_every_kind_is_met_by_a_corruption() -> None:
     met = {kind for corruption in ALL for kind in corruption.kinds}
-    assert {str(kind) for kind in Kind} - met == {"generation_unknown"}
+    assert {str(kind) for kind in Kind} - met == {"generation_unknown", "store_not_ours"}
     assert len(ALL) >= 50
+
+
+async def test_a_base_that_follows_its_generation_cuts_as_that_does(seeded: Seeded) -> None:
+    cuts = "SELECT chunk_size, chunk_overlap FROM eai.knowledge_bases WHERE id = %(base)s"
+    (before,) = await seeded.rows(cuts)
+    await seeded.rows(
+        "UPDATE eai.knowledge_bases SET chunk_size = 333, chunk_overlap = 33, embedding_model = 'other' "
+        "WHERE id = %(base)s"
+    )
+    assert await seeded.repair() == {"base_generation_wrong": 1}
+    assert await seeded.rows(cuts) == [before]
+
+
+async def test_a_generation_that_does_not_say_how_it_was_cut_agrees_with_its_base(seeded: Seeded) -> None:
+    async with seeded.kept("kb_generations"):
+        await seeded.rows("UPDATE eai.kb_generations SET chunk_size = NULL, chunk_overlap = NULL")
+        assert await seeded.kinds() == set()

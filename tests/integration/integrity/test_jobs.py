@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from eai.integrity.jobs import CHECK
 from eai.integrity.mending_rows import MendingRows
 from eai.kernel.ids import JobId, TenantId
 from eai.knowledge.ports import VectorStoreUnavailable
@@ -50,6 +49,30 @@ async def test_a_worker_makes_the_index_right_and_leaves_the_rest_for_a_person(s
     assert await seeded.kinds() == set()
 
 
+async def test_what_is_still_there_after_a_check_is_not_told_to_be_mended(
+    seeded: Seeded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, told = INTEGRITY_FINDINGS.labels("point_missing")._value.get(), "integrity.repair"
+    events = len(await seeded.events(told))
+
+    async def keeps_nothing(*_: object) -> None:
+        return None
+
+    await lose_one(seeded)
+    with monkeypatch.context() as broken:
+        broken.setattr(type(seeded.vectors), "upsert", keeps_nothing)
+        (check,) = await _due(seeded)
+        await seeded.worker.run_one(seeded.tenant, JobId(check["id"]))
+    async with seeded.platform.database.transaction(seeded.tenant) as session:
+        report = await MendingRows(session, seeded.tenant).last_report()
+    assert report is not None
+    assert report.mended == {}
+    assert [(finding["kind"], finding["count"]) for finding in report.findings] == [("point_missing", 1)]
+    assert INTEGRITY_FINDINGS.labels("point_missing")._value.get() == before + 1
+    assert len(await seeded.events(told)) == events
+    assert await seeded.repair() == {"point_missing": 1}
+
+
 async def test_one_examination_of_a_tenant_waits_at_a_time_and_none_when_switched_off(
     seeded: Seeded,
 ) -> None:
@@ -64,7 +87,6 @@ async def test_one_examination_of_a_tenant_waits_at_a_time_and_none_when_switche
     async with seeded.platform.database.transaction(seeded.tenant) as session:
         assert not await MendingRows(session, seeded.tenant).is_due(3600)
         assert await MendingRows(session, seeded.tenant).is_due(0)
-    assert CHECK == "integrity.check"
 
 
 async def test_a_second_repair_of_a_tenant_is_not_begun(seeded: Seeded) -> None:

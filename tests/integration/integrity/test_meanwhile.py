@@ -1,5 +1,6 @@
 """What a job is about to put right is no finding, and becomes one where the job is lost."""
 
+import asyncio
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -9,6 +10,7 @@ from eai.access.rights_class import generation_key, rights_key
 from eai.integrity.projection import Projection
 from eai.kernel.ids import PLATFORM_TENANT, DocumentId, GenerationId, PointId, VersionId
 from eai.knowledge.ports import Point, Selector, SpaceId, SparseVector
+from tests.integration.faults.outages import eventually
 from tests.integration.integrity.seeded import Seeded
 
 _LOSE_JOBS = "DELETE FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'queued'"
@@ -39,6 +41,31 @@ async def test_a_document_that_a_worker_will_take_in_is_not_stuck_yet(seeded: Se
     assert await seeded.kinds() == set()
     found = await seeded.company.admin.got(f"{path}/{taken.json()['id']}")
     assert found["status"] == "failed"
+
+
+async def test_a_text_that_is_overtaken_while_it_is_mended_is_not_told_to_have_failed_twice(
+    seeded: Seeded,
+) -> None:
+    path = f"/v1/knowledge-bases/{await seeded.company.base()}/documents"
+    body = {"title": "Later", "content": "A page that waits for a worker."}
+    taken = await seeded.company.admin.post(path, json=body, headers={"Prefer": "respond-async"})
+    await seeded.rows(_LOSE_JOBS)
+    told = len(await seeded.events("knowledge.document.failed"))
+
+    async def somebody_waits() -> bool:
+        return bool(await seeded.rows("SELECT 1 FROM pg_locks WHERE NOT granted"))
+
+    async with seeded.admin.transaction():
+        for change in (
+            "UPDATE eai.kb_documents SET revision = revision + 1 WHERE id = %(late)s",
+            "UPDATE eai.kb_document_versions SET status = 'failed' WHERE document_id = %(late)s",
+        ):
+            await seeded.rows(change, late=taken.json()["id"])
+        mending = asyncio.create_task(seeded.repair())
+        await eventually(somebody_waits)
+    await mending
+    assert len(await seeded.events("knowledge.document.failed")) == told
+    assert await seeded.kinds() == set()
 
 
 async def test_a_base_that_a_worker_will_delete_is_let_be_until_nobody_will(seeded: Seeded) -> None:
@@ -118,3 +145,22 @@ def _point(seeded: Seeded, generation: GenerationId) -> Point:
         document=DocumentId(uuid4()),
         version=VersionId(uuid4()),
     )
+
+
+@pytest.mark.parametrize("is_deep", [False, True])
+async def test_what_a_way_back_would_weigh_with_is_counted_too(seeded: Seeded, is_deep: bool) -> None:
+    base = await seeded.company.base()
+    await seeded.company.document(base, "A page that was searched elsewhere before.")
+    await seeded.company.admin.made(f"/v1/knowledge-bases/{base}/reindex", {}, status=202)
+    await seeded.work()
+    (former,) = await seeded.rows(
+        "SELECT id FROM eai.kb_generations WHERE base_id = %(of)s AND state = 'retired'", of=base
+    )
+    more = "tokens = tokens + 7" if is_deep else "chunks = chunks + 1, tokens = tokens + 7"
+    await seeded.rows(
+        f"UPDATE eai.kb_language_statistics SET {more} WHERE generation = %(former)s", former=former["id"]
+    )
+    examination = await seeded.examine(is_deep=is_deep)
+    assert [(each.kind, each.id) for each in examination.found] == [("statistics_wrong", str(former["id"]))]
+    assert await seeded.repair(is_deep=is_deep) == {"statistics_wrong": 1}
+    assert await seeded.kinds(is_deep=True) == set()

@@ -28,8 +28,12 @@ NOT_TRIED = {
     # What a run does that has lost its job or its use. Others have to do with what it wrote if it dies over
     # that: see test_zombies, and for what nobody knows of any more the examination of the index.
     "eai/ingestion/service.py Ingestion._written_in_vain commit",
-    "eai/ingestion/service.py Ingestion._remove_what_is_in_vain delete",
+    "eai/ingestion/service.py Ingestion._clear_up delete",
+    "eai/ingestion/service.py Ingestion._clear_up commit",
+    "eai/knowledge/chunks/following.py PointFollowing._leave_to_another commit",
     "eai/reindex/building.py Building._in_vain commit",
+    "eai/reindex/building.py Building._clear_up commit",
+    "eai/reindex/flipping.py Flipping._leave_to_another commit",
     "eai/reindex/building.py Building._remove delete",
     "eai/reindex/building.py Building.clear delete",
     "eai/reindex/running.py Reindexing._leave_nothing commit",
@@ -38,14 +42,16 @@ NOT_TRIED = {
     "eai/knowledge/documents/deletion.py Deletions._hand_back commit",
     "eai/knowledge/jobs.py try_later.<locals>.pause commit",
     "eai/platform/worker.py Worker._hand_back commit",
-    # The last attempt at a job, and what follows it: see test_poison.
-    "eai/platform/worker.py Worker.run_one commit",
+    # The last attempt at a job that kills its process, and what follows it: see test_poison.
+    "eai/platform/worker.py Worker._run_alone commit",
     "eai/reindex/running.py Reindexing.give_up commit",
     # Begun anew because the base is searched elsewhere: a race, see the tests of those.
     "eai/ingestion/service.py Ingestion._index_and_serve commit",
-    # Reads only; the second of them what documents have that change in the moment before a flip.
+    # Reads only: the second what documents have that are served in the moment before a flip, the third what
+    # became of a deletion that somebody else took over.
     "eai/finops/usage.py UsageLedger._found commit",
-    "eai/reindex/flipping.py Flipping._has_points count",
+    "eai/reindex/flipping.py Flipping._are_there count",
+    "eai/knowledge/documents/deletion.py Deletions._receipt commit",
 }
 """Where nobody is killed, and why."""
 

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 import psycopg
+import pytest
 
 from tests.integration.kills.dying import Fate, Order
 from tests.integration.kills.passages import Passage
@@ -60,6 +61,7 @@ async def swept_passages(laboratory: Laboratory) -> list[Passage]:
     return laboratory.recorded[SWEPT]
 
 
+@pytest.mark.timeout(300)
 async def test_whoever_takes_over_may_die_too(laboratory: Laboratory) -> None:
     swept = [fate for fate in fates(await swept_passages(laboratory)) if fate.nth == 1]
     assert {fate.what for fate in swept} == {"retry_job", "commit", "statement"}

@@ -13,6 +13,7 @@ from eai.knowledge.chunks.following import PointFollowing
 from eai.knowledge.chunks.rights_classes import rights_class_number
 from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.errors import DocumentNotReady, PermissionMissing
+from eai.platform.jobs import Fenced
 from tests.factories.identity import Person
 from tests.factories.knowledge import Knowledge, me
 from tests.fakes.vectors import Paused
@@ -165,6 +166,34 @@ async def test_a_late_move_does_not_undo_a_newer_one(knowledge: Knowledge, admin
     assert await knowledge.work(admin.subject.tenant) == ["knowledge.move_rights"]
     slow.go_on.set()
     await late
+    assert await misplaced(knowledge, await knowledge.handle(admin, base)) == []
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_move_that_lost_its_job_does_not_undo_a_newer_one(
+    knowledge: Knowledge, admin: Person, is_cancelled: bool
+) -> None:
+    """It is frozen before it writes, until another attempt and a newer move are done."""
+    base, tenant = await knowledge.base(admin), admin.subject.tenant
+    document = await knowledge.document(admin, base, "text")
+    await knowledge.work(tenant)
+    await knowledge.set_acl(admin, base, document, classification="confidential")
+    ((_, job),) = await knowledge.queued(tenant)
+    slow = Paused(knowledge.vectors, "set_rights")
+    following = PointFollowing(knowledge.database, slow, knowledge.jobs)
+    frozen = asyncio.create_task(following.move_rights(await knowledge.claim(tenant, job)))
+    await slow.reached.wait()
+    await knowledge.rows(tenant, "UPDATE eai.jobs SET lease_until = now() - interval '1 second'")
+    await knowledge.worker.run_one(tenant, job)
+    await knowledge.set_acl(admin, base, document, classification="secret")
+    assert await knowledge.work(tenant) == ["knowledge.move_rights"]
+    slow.go_on.set()
+    if is_cancelled:
+        await slow.passed.wait()
+        frozen.cancel()
+    with pytest.raises(asyncio.CancelledError if is_cancelled else Fenced):
+        await frozen
+    assert await knowledge.work(tenant) == ["knowledge.move_rights"]
     assert await misplaced(knowledge, await knowledge.handle(admin, base)) == []
 
 

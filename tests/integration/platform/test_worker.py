@@ -4,14 +4,18 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.knowledge.jobs import try_later
 from eai.platform.database import Database
+from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import JobRun, Jobs
-from eai.platform.worker import JobHandler, Worker
+from eai.platform.solitude import LetIn
+from eai.platform.worker import Worker
+from tests.conftest import DatabaseUrls
+from tests.integration.faults.outages import eventually
 
 NAME = "test.poison"
 
@@ -100,7 +104,7 @@ async def test_a_run_whose_job_another_worker_took_over_ends(
     class Hurried(Worker):
         """Shows that it lives once the job is another's, and not only after ten seconds."""
 
-        async def _keep_lease(self, run: JobRun) -> None:
+        async def _keep_lease(self, run: JobRun, let_in: LetIn | None) -> None:
             await is_taken_over.wait()
             async with database.transaction(tenant) as session:
                 await jobs.confirm(session, run)
@@ -129,39 +133,67 @@ async def test_a_run_whose_job_another_worker_took_over_ends(
     assert await _row(database, tenant, job) == ("running", None)
 
 
-async def test_jobs_that_take_long_leave_slots_to_those_that_do_not(
-    database: Database, jobs: Jobs, tenant: TenantId
+@pytest.mark.parametrize("stuck", Group)
+async def test_a_group_whose_slots_are_full_holds_up_no_other(
+    database: Database, jobs: Jobs, tenant: TenantId, stuck: Group
 ) -> None:
-    slow_started, quick_done = asyncio.Event(), asyncio.Event()
+    others = [group for group in Group if group is not stuck]
+    is_full, may_go, done = asyncio.Event(), asyncio.Event(), {each: asyncio.Event() for each in others}
 
-    async def take_long(run: JobRun) -> None:
-        slow_started.set()
-        await quick_done.wait()
-        async with database.transaction(tenant) as session:
-            await jobs.complete(session, run)
+    def of(group: Group) -> JobHandler:
+        async def run(run: JobRun) -> None:
+            if group is stuck:
+                is_full.set()
+                await may_go.wait()
+            async with database.transaction(tenant) as session:
+                await jobs.complete(session, run)
+            if group is not stuck:
+                done[group].set()
 
-    async def be_quick(run: JobRun) -> None:
-        async with database.transaction(tenant) as session:
-            await jobs.complete(session, run)
-        quick_done.set()
+        return JobHandler(run, try_later(database, jobs), group)
 
-    later = try_later(database, jobs)
-    handlers = {
-        "test.slow": JobHandler(take_long, later, is_slow=True),
-        "test.quick": JobHandler(be_quick, later),
-    }
-    working = asyncio.create_task(Worker(database, jobs, handlers).run(concurrency=1))
-    async with database.transaction(tenant) as session:
-        await jobs.create(session, tenant, JobId(uuid4()), "test.slow", {})
-        await jobs.create(session, tenant, JobId(uuid4()), "test.slow", {})
+    worker = Worker(database, jobs, {f"test.{group}": of(group) for group in Group})
+    working = asyncio.create_task(worker.run(dict.fromkeys(Group, 1)))
+    for _ in range(2):
+        await _create(database, jobs, tenant, f"test.{stuck}")
     async with asyncio.timeout(20):
-        await slow_started.wait()
-        async with database.transaction(tenant) as session:
-            await jobs.create(session, tenant, JobId(uuid4()), "test.quick", {})
-        await quick_done.wait()
+        await is_full.wait()
+        for group in others:
+            await _create(database, jobs, tenant, f"test.{group}")
+            await done[group].wait()
+    may_go.set()
     working.cancel()
     with pytest.raises(asyncio.CancelledError):
         await working
+
+
+async def test_a_message_is_kept_when_its_job_cannot_be_claimed_for_now(
+    database_urls: DatabaseUrls, tenant: TenantId
+) -> None:
+    impatient = make_url(database_urls.app).update_query_dict({"options": "-c lock_timeout=100ms"})
+    database = Database(impatient.render_as_string(hide_password=False))
+    await database.open()
+    jobs, job, is_done = Jobs(database), JobId(uuid4()), asyncio.Event()
+
+    async def run(run: JobRun) -> None:
+        async with database.transaction(tenant) as session:
+            await jobs.complete(session, run)
+        is_done.set()
+
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, job, "test.held", {})
+    worker = Worker(database, jobs, {"test.held": JobHandler(run, try_later(database, jobs))})
+    held = text("SELECT id FROM eai.jobs WHERE id = :job FOR UPDATE")
+    async with database.transaction(tenant) as holding:
+        await holding.execute(held, {"job": job})
+        working = asyncio.create_task(worker.run())
+        await eventually(lambda: _is_given_back(database, tenant, job))
+    async with asyncio.timeout(10):
+        await is_done.wait()
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    await database.close()
 
 
 async def test_a_worker_whose_sweeps_fail_fails_too(database: Database, jobs: Jobs) -> None:
@@ -179,12 +211,34 @@ async def test_the_sweep_passes_over_a_job_that_somebody_is_settling(
     database: Database, jobs: Jobs, tenant: TenantId, job: JobId
 ) -> None:
     held = text("SELECT id FROM eai.jobs WHERE id = :job FOR UPDATE")
+    async with database.transaction(tenant) as session:
+        # As a worker that took it has.
+        await session.execute(
+            text("DELETE FROM procrastinate_jobs WHERE args->>'job' = :job"), {"job": str(job)}
+        )
     async with database.transaction(tenant) as settling:
         await settling.execute(held, {"job": job})
         async with database.transaction(tenant) as sweeping:
             assert await jobs.requeue_expired(sweeping, tenant) == 0
     async with database.transaction(tenant) as sweeping:
         assert await jobs.requeue_expired(sweeping, tenant) == 1
+
+
+async def _create(database: Database, jobs: Jobs, tenant: TenantId, name: str) -> JobId:
+    job = JobId(uuid4())
+    async with database.transaction(tenant) as session:
+        await jobs.create(session, tenant, job, name, {})
+    return job
+
+
+async def _is_given_back(database: Database, tenant: TenantId, job: JobId) -> bool:
+    """Whether a worker that had taken the job's message has left it to be taken again."""
+    async with database.transaction(tenant) as session:
+        found = await session.execute(
+            text("SELECT attempts FROM procrastinate_jobs WHERE args->>'job' = :job AND status = 'todo'"),
+            {"job": str(job)},
+        )
+        return found.scalar_one_or_none() == 1
 
 
 async def _let_the_wait_pass(database: Database, tenant: TenantId, job: JobId) -> None:

@@ -1,4 +1,4 @@
-"""A worker's own numbers."""
+"""A worker process: its own numbers, and its place among the programs of its machine."""
 
 import asyncio
 import base64
@@ -14,7 +14,7 @@ from tests.conftest import DatabaseUrls
 
 
 @pytest.mark.timeout(90)
-async def test_a_worker_serves_its_metrics_where_it_was_told(
+async def test_a_worker_serves_its_metrics_where_it_was_told_and_gives_way(
     database_urls: DatabaseUrls, tmp_path: Path
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -26,12 +26,14 @@ async def test_a_worker_serves_its_metrics_where_it_was_told(
         "EAI_DATABASE_URL": database_urls.app,
         "EAI_MASTER_KEY": base64.b64encode(bytes(32)).decode(),
         "EAI_WORKER_METRICS_PORT": str(port),
+        "EAI_WORKER_NICENESS": "7",
     }
     worker = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "workers.all", env=environ, stderr=asyncio.subprocess.DEVNULL
     )
     try:
         assert "eai_audit_unanchored_checkpoints" in await _metrics(port)
+        assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)
     finally:
         worker.terminate()
         await worker.wait()

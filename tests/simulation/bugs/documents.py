@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
-from uuid import UUID
 
 from sqlalchemy import text
 
@@ -12,7 +12,6 @@ from eai.access.rights_class import generation_key
 from eai.ingestion import replacement
 from eai.ingestion.components import WritePoints
 from eai.kernel.ids import BaseId, DocumentId
-from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.documents import replacing, serving
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.drafts import DocumentChanges
@@ -51,11 +50,11 @@ def points_retired_before_the_swap() -> Any:
 def old_text_over_new() -> Any:
     """Whoever comes last is served, not whoever is newest."""
 
-    async def checks(rows: VersionRows, base: Any, stored: Any, _hash: bytes) -> Any:
+    async def checks(rows: VersionRows, searched: Any, stored: Any, _hash: bytes) -> Any:
         version = await rows.incoming(stored.version)
         if version is None:
             raise VersionOutdated
-        if version.generation != base.generation.id:
+        if version.generation != searched.id:
             raise GenerationMoved
         return version
 
@@ -87,30 +86,33 @@ def rights_wait_for_the_swap() -> Any:
 def rows_removed_before_points() -> Any:
     """A deletion forgets the document first, and whoever dies then leaves points that nobody knows of."""
 
-    async def runs(self: Deletions, run: JobRun) -> None:
-        base, document = BaseId(UUID(run.parameters["base"])), DocumentId(UUID(run.parameters["document"]))
-        async with self._database.transaction(run.tenant) as session:
-            generations = await BaseRows(session, run.tenant).generations(base)
-        await self._remove_rows(run, base, document)
+    async def removes(
+        self: Deletions, run: JobRun, generations: Any, base: BaseId, document: DocumentId
+    ) -> Any:
+        receipt = await self._remove_rows(run, base, document)
         await self._removal._points.remove(generations, document)
+        return receipt
 
-    return mock.patch.object(Deletions, "run", runs)
+    return mock.patch.object(Deletions, "_remove", removes)
 
 
 def no_fence() -> Any:
     """An attempt that was overtaken or cancelled goes on as if it were the present one."""
-    confirm, update = Jobs.confirm, Jobs._update
+    confirm, update = Jobs._confirm, Jobs._update
 
-    async def confirms(self: Jobs, session: Any, run: JobRun, progress: Any = None) -> Any:
+    async def confirms(self: Jobs, session: Any, run: JobRun, **values: Any) -> Any:
         try:
-            return await confirm(self, session, await _present(session, run), progress)
+            return await confirm(self, session, await _present(session, run), **values)
         except Fenced:
-            return run.progress
+            return SimpleNamespace(progress=run.progress, unsettled=1)
+
+    async def holds(_self: Jobs, _session: Any, _run: JobRun) -> bool:
+        return True
 
     async def updates(self: Jobs, session: Any, statement: Any, run: JobRun, **values: Any) -> None:
         await update(self, session, statement, await _present(session, run), **values)
 
-    return mock.patch.multiple(Jobs, confirm=confirms, _update=updates)
+    return mock.patch.multiple(Jobs, _confirm=confirms, holds=holds, _update=updates)
 
 
 async def _present(session: Any, run: JobRun) -> JobRun:

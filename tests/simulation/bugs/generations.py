@@ -21,7 +21,7 @@ from eai.reindex.task import BaseGone
 def generation_not_pinned() -> Any:
     """What was prepared for one generation is served in whichever is searched by then."""
 
-    async def checks(rows: VersionRows, _base: Any, stored: Any, source_hash: bytes) -> Any:
+    async def checks(rows: VersionRows, _searched: Any, stored: Any, source_hash: bytes) -> Any:
         version = await rows.incoming(stored.version)
         if version is None or version.source_hash != source_hash:
             raise VersionOutdated
@@ -48,7 +48,12 @@ def flipped_unverified() -> Any:
         await self._flip(session, run, task, base, look.documents)
         return look
 
-    return mock.patch.multiple(Flipping, _look=looks, _look_again_and_flip=flips)
+    async def looks_not(_self: Flipping, _run: Any, _task: Any, look: Look) -> Look:
+        return look
+
+    return mock.patch.multiple(
+        Flipping, _look=looks, _look_at_what_came=looks_not, _look_again_and_flip=flips
+    )
 
 
 def stored_with_old_rights() -> Any:

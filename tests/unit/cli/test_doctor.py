@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from eai.cli.doctor import Finding, _agreement, examine
+from eai.cli.doctor import examine
+from eai.cli.finding import Finding
+from eai.cli.stored_findings import _agreement
 from eai.integrations.home import HomeFolder
 from eai.integrity.models import IntegrityReport
 from tests.fakes.recorder import Answer, recording
@@ -51,6 +53,7 @@ async def test_without_anything_running_each_dependency_says_how_to_get_it(home:
         "engine": f"{start}; its log is logs/engine.log in the home",
         "master key": "start `eai up` once, or set EAI_MASTER_KEY",
         "stored data": f"{start}, or set EAI_DATABASE_URL",
+        "kill switches": f"{start}, or set EAI_DATABASE_URL",
     }
 
 

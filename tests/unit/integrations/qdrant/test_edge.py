@@ -49,6 +49,16 @@ def search(rights: str = f"{MINE}:1", limit: int = 10) -> SearchRequest:
     return SearchRequest(SearchFilter(MINE, (rights,)), limit, dense=EAST, sparse=sparse({7: 2.0}))
 
 
+def test_whose_the_folder_is_outlives_its_process(folder: Path, shards: EdgeShards) -> None:
+    assert shards.owner() is None
+    shards.take("one")
+    shards.take("another")
+    shards.close()
+    again = EdgeShards(folder)
+    assert (again.owner(), again.spaces) == ("another", [SPACE])
+    again.close()
+
+
 class Writer:
     """Whoever asked for one write; stops the engine's loop once it is answered."""
 

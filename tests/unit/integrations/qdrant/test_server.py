@@ -62,6 +62,8 @@ async def every_call(vectors: QdrantVectors) -> list[object]:
         vectors.set_sparse(SPACE, {identity(1): sparse({1: 1.0})}),
         vectors.delete(SPACE, GENERATION),
         vectors.count(SPACE, GENERATION),
+        vectors.owner(),
+        vectors.take("one"),
         vectors.check(),
     )
     return [type(outcome) for outcome in await asyncio.gather(*calls, return_exceptions=True)]
@@ -77,7 +79,7 @@ def completed(_: str, target: str) -> tuple[int, object]:
 
 async def test_a_server_that_refuses_connections_is_an_outage() -> None:
     vectors = QdrantVectors("http://127.0.0.1:9")
-    assert await every_call(vectors) == [VectorStoreUnavailable] * 8
+    assert await every_call(vectors) == [VectorStoreUnavailable] * 10
     await vectors.close()
 
 
@@ -85,14 +87,14 @@ async def test_a_server_that_refuses_connections_is_an_outage() -> None:
 async def test_every_error_of_the_server_is_an_outage(status: int) -> None:
     async with serving(lambda *_: (status, None)) as server:
         vectors = QdrantVectors(server.url)
-        assert await every_call(vectors) == [VectorStoreUnavailable] * 8
+        assert await every_call(vectors) == [VectorStoreUnavailable] * 10
         await vectors.close()
 
 
 async def test_an_answer_that_makes_no_sense_is_an_outage() -> None:
     async with serving(lambda *_: (200, "surprise")) as server:
         vectors = QdrantVectors(server.url)
-        assert await every_call(vectors) == [VectorStoreUnavailable] * 8
+        assert await every_call(vectors) == [VectorStoreUnavailable] * 10
         await vectors.close()
 
 
@@ -106,7 +108,7 @@ async def test_a_server_that_never_answers_is_an_outage_at_the_deadline() -> Non
     port = listening.sockets[0].getsockname()[1]
     vectors = QdrantVectors(f"http://127.0.0.1:{port}", deadline_s=0.2)
     started = monotonic()
-    assert await every_call(vectors) == [VectorStoreUnavailable] * 8
+    assert await every_call(vectors) == [VectorStoreUnavailable] * 10
     assert monotonic() - started < 2
     await vectors.close()
     listening.close()

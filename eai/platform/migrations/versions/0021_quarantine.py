@@ -4,8 +4,8 @@ from alembic import op
 
 from eai.platform.tenancy import tenant_table
 
-revision = "0022"
-down_revision = "0018"
+revision = "0021"
+down_revision = "0020"
 
 _SEVERITIES = "('low', 'medium', 'high', 'critical')"
 
