@@ -1,11 +1,9 @@
 """One spelling for what looks alike, and where in the given text each character of it came from."""
 
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
+from eai.kernel.respelled import Respelled
 
 # Marks that change a character's look, and characters without any: neither ends a number for a reader.
 _UNSEEN = frozenset({"Cf", "Mn", "Me"})
@@ -20,30 +18,14 @@ _SIGNS = {
 _OF_KIND = {"Pd": "-", "Zs": " "}
 
 
-@dataclass(frozen=True, slots=True)
-class Normalised:
-    """`text` with ASCII digits, spaces and hyphens, and without what cannot be seen."""
-
-    text: str
-    _origins: NDArray[np.intp] | None = None
-
-    def origin(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the given text that `[start, end)` of this one, which is not empty, was made from."""
-        if self._origins is None:
-            return start, end
-        return int(self._origins[start]), int(self._origins[end - 1]) + 1
-
-
-def normalise(text: str) -> Normalised:
+def normalise(text: str) -> Respelled:
     """Read full-width, styled and foreign digits as digits, whatever stands between them unseen left out."""
     if text.isascii():
-        return Normalised(text)
+        return Respelled(text)
     folds = {character: fold(character) for character in set(text)}
     if all(character == folded for character, folded in folds.items()):
-        return Normalised(text)
-    plain = text.translate({ord(character): folded for character, folded in folds.items()})
-    widths = {ord(character): len(folded) for character, folded in folds.items() if len(folded) != 1}
-    return Normalised(plain, _origins(text, widths) if widths else None)
+        return Respelled(text)
+    return Respelled.of(text, {ord(character): folded for character, folded in folds.items()})
 
 
 @lru_cache(maxsize=1 << 16)
@@ -63,10 +45,3 @@ def _plain(character: str) -> str:
     if category == "Nd":
         return str(unicodedata.decimal(character))
     return _SIGNS.get(character) or _OF_KIND.get(category, character)
-
-
-def _origins(text: str, widths: dict[int, int]) -> NDArray[np.intp]:
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    table = np.ones(int(codes.max()) + 1, np.int8)
-    table[list(widths)] = list(widths.values())
-    return np.repeat(np.arange(len(codes)), table[codes])

@@ -7,10 +7,11 @@ import structlog
 
 from eai.access.classification import Classification
 from eai.dlp.errors import DlpUnavailable
-from eai.dlp.normalisation import Normalised, normalise
+from eai.dlp.normalisation import normalise
 from eai.dlp.ports import DlpAction, DlpRules, Finding, Verdict
 from eai.dlp.recognition import RECOGNISERS, Recogniser, recognise
 from eai.dlp.redaction import Removal, redact
+from eai.kernel.respelled import Respelled
 from eai.tenants.dlp_rules import DlpEntity
 
 DEFAULT_ACTIONS: Mapping[str, DlpAction] = {
@@ -60,7 +61,7 @@ class PatternScanner:
         return Verdict(findings, _redacted(texts, findings), RAISED_TO if is_raised else None)
 
 
-def _finding(read: Normalised, number: int, span: tuple[int, int], entity: str, action: DlpAction) -> Finding:
+def _finding(read: Respelled, number: int, span: tuple[int, int], entity: str, action: DlpAction) -> Finding:
     start, end = read.origin(*span)
     return Finding(entity, number, start, end, action)
 

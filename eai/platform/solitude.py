@@ -76,6 +76,7 @@ class Solitude:
             async with self._changed:
                 await self._changed.wait_for(lambda: self._company == 0)
         except BaseException:
+            # Too long or cancelled: newcomers would be held up by somebody who does not come any more.
             await self._give_back(company=0)
             raise
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from eai.quarantine.folding import Folded, fold
+from eai.kernel.respelled import Respelled
+from eai.quarantine.folding import fold
 from eai.quarantine.grammar.pattern import Sentences
 from eai.quarantine.invisibles import is_invisible
 
@@ -13,11 +14,11 @@ from eai.quarantine.invisibles import is_invisible
 class Reading:
     """One way to read a text: folded, and as sentences."""
 
-    folded: Folded
+    folded: Respelled
     sentences: Sentences
 
     @classmethod
-    def of(cls, folded: Folded) -> "Reading":
+    def of(cls, folded: Respelled) -> "Reading":
         """The sentences of what was folded."""
         return cls(folded, Sentences(folded.text))
 

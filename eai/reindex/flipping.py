@@ -223,6 +223,7 @@ class Flipping:
         try:
             await self._weigh(run, task, average)
         except BaseException:
+            # However it ends, also cancelled once the job was lost: what was written may be older than rows.
             with suppress(Unavailable):
                 await finished(self._leave_to_another(run, task))
             raise

@@ -45,6 +45,7 @@ class PointFollowing:
         try:
             await self._move_rights(run)
         except BaseException:
+            # However it ends, also cancelled once the job was lost: what was written may be older than rows.
             with suppress(Unavailable):
                 await finished(self._leave_to_another(run))
             raise

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
+import numpy as np
 import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
@@ -15,8 +16,8 @@ from eai.bootstrap import Platform, job_handlers
 from eai.integrity.mending import FOLLOWING
 from eai.integrity.mending_rows import MendingRows
 from eai.integrity.service import Examination
-from eai.kernel.ids import GenerationId, JobId, PointId, TenantId
-from eai.knowledge.ports import Selector, SpaceId, Vectors
+from eai.kernel.ids import DocumentId, GenerationId, JobId, PointId, TenantId, VersionId
+from eai.knowledge.ports import Point, Selector, SpaceId, SparseVector, Vectors
 from eai.platform.worker import Worker
 from tests.stack import Company, Stack
 
@@ -215,3 +216,16 @@ class Seeded:
 
 
 _GENERATION_OF = "SELECT * FROM eai.kb_generations WHERE base_id = %(of)s"
+
+
+def stray_point(seeded: Seeded, generation: GenerationId) -> Point:
+    """A point of no chunk there is."""
+    return Point(
+        id=PointId(uuid4()),
+        dense=np.eye(1, seeded.space.dimensions, dtype=np.float32)[0],
+        sparse=SparseVector(np.array([7], np.uint32), np.array([1.0], np.float32)),
+        rights_key=rights_key(seeded.tenant, generation, 0),
+        generation_key=generation_key(seeded.tenant, generation),
+        document=DocumentId(uuid4()),
+        version=VersionId(uuid4()),
+    )

@@ -3,15 +3,14 @@
 import asyncio
 from uuid import UUID, uuid4
 
-import numpy as np
 import pytest
 
-from eai.access.rights_class import generation_key, rights_key
+from eai.access.rights_class import generation_key
 from eai.integrity.projection import Projection
-from eai.kernel.ids import PLATFORM_TENANT, DocumentId, GenerationId, PointId, VersionId
-from eai.knowledge.ports import Point, Selector, SpaceId, SparseVector
+from eai.kernel.ids import PLATFORM_TENANT, GenerationId
+from eai.knowledge.ports import Selector, SpaceId
 from tests.integration.faults.outages import eventually
-from tests.integration.integrity.seeded import Seeded
+from tests.integration.integrity.seeded import Seeded, stray_point
 
 _LOSE_JOBS = "DELETE FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'queued'"
 
@@ -92,7 +91,7 @@ async def test_a_document_on_its_way_to_a_generation_that_was_dropped_leaves_no_
         new=uuid4(),
         dropped=dropped,
     )
-    written = _point(seeded, dropped)
+    written = stray_point(seeded, dropped)
     await seeded.vectors.upsert(seeded.space, [written])
     assert await seeded.kinds(tenant=PLATFORM_TENANT) == set()
     await seeded.rows("DELETE FROM eai.jobs WHERE tenant_id = %(tenant)s AND state = 'running'")
@@ -112,7 +111,7 @@ async def test_a_generation_that_is_built_keeps_the_points_of_its_rows(seeded: S
     built = GenerationId(UUID(back["to"]["generation"]))
     space = SpaceId(back["to"]["collection"], back["to"]["dimensions"])
     await seeded.vectors.delete(space, Selector(generation_key(seeded.tenant, built)))
-    await seeded.vectors.upsert(space, [_point(seeded, built)])
+    await seeded.vectors.upsert(space, [stray_point(seeded, built)])
     assert await seeded.kinds() == {"point_missing"}
     assert await seeded.repair() == {"point_missing": 1}
     assert await seeded.kinds(is_deep=True) == set()
@@ -132,19 +131,6 @@ async def test_what_only_looked_wrong_is_looked_at_again(
 
     monkeypatch.setattr(Projection, "_suspects", everything)
     assert await seeded.kinds() == set()
-
-
-def _point(seeded: Seeded, generation: GenerationId) -> Point:
-    """A point of no chunk there is."""
-    return Point(
-        id=PointId(uuid4()),
-        dense=np.eye(1, seeded.space.dimensions, dtype=np.float32)[0],
-        sparse=SparseVector(np.array([7], np.uint32), np.array([1.0], np.float32)),
-        rights_key=rights_key(seeded.tenant, generation, 0),
-        generation_key=generation_key(seeded.tenant, generation),
-        document=DocumentId(uuid4()),
-        version=VersionId(uuid4()),
-    )
 
 
 @pytest.mark.parametrize("is_deep", [False, True])

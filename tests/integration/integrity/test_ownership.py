@@ -4,22 +4,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-import numpy as np
 import pytest
 
-from eai.access.rights_class import generation_key, rights_key
 from eai.cli.fsck import FOUND, Examiner, code_of
 from eai.integrity.errors import VectorStoreNotOurs
 from eai.integrity.ownership import StoreOwnership
 from eai.integrity.service import Examination
-from eai.kernel.ids import PLATFORM_TENANT, DocumentId, GenerationId, JobId, PointId, TenantId, VersionId
-from eai.knowledge.ports import Point, Selector, SparseVector
+from eai.kernel.ids import PLATFORM_TENANT, GenerationId, JobId, TenantId
+from eai.knowledge.ports import Point, Selector
 from eai.platform.database import Database
 from eai.platform.jobs import JobRun
 from tests.conftest import fresh_database
 from tests.fakes.memory_vectors import MemoryVectors
 from tests.integration.integrity.corruptions import lose_one
-from tests.integration.integrity.seeded import Seeded
+from tests.integration.integrity.seeded import Seeded, stray_point
 
 _ADOPTED = "SELECT seq FROM eai.audit_events WHERE action = 'integrity.adopt_index'"
 
@@ -46,7 +44,7 @@ async def _checked(seeded: Seeded, tenant: TenantId) -> Examination:
 
 
 async def test_the_index_of_another_database_is_let_be_until_a_person_adopts_it(seeded: Seeded) -> None:
-    newer, strange = _point(seeded, seeded.generation), _point(seeded, GenerationId(uuid4()))
+    newer, strange = stray_point(seeded, seeded.generation), stray_point(seeded, GenerationId(uuid4()))
     await lose_one(seeded)
     await seeded.vectors.upsert(seeded.space, [newer, strange])
     examiner = Examiner(seeded.platform, seeded.worker)
@@ -95,7 +93,7 @@ async def test_no_job_is_left_that_would_go_on_in_the_index_of_another_database(
 
 
 async def test_a_generation_that_nobody_knows_is_removed_for_a_person_alone(seeded: Seeded) -> None:
-    strange = _point(seeded, GenerationId(uuid4()))
+    strange = stray_point(seeded, GenerationId(uuid4()))
     await seeded.vectors.upsert(seeded.space, [strange])
     examination = await _checked(seeded, PLATFORM_TENANT)
     assert [finding.kind for finding in examination.report.findings] == ["generation_unknown"]
@@ -131,7 +129,7 @@ async def test_a_store_that_nobody_took_is_taken_where_every_point_has_a_row(see
     ownership = StoreOwnership(seeded.platform.database, vectors)
     page = await seeded.vectors.scan(seeded.space, Selector(seeded.key), with_vectors=True)
     own = [Point(*_matter(each)) for each in page.points]  # type: ignore[arg-type]
-    for strange in (_point(seeded, seeded.generation), _point(seeded, GenerationId(uuid4()))):
+    for strange in (stray_point(seeded, seeded.generation), stray_point(seeded, GenerationId(uuid4()))):
         vectors.put(seeded.space, [*own, strange])
         assert not await ownership.take_own()
         with pytest.raises(VectorStoreNotOurs):
@@ -147,16 +145,3 @@ async def test_a_store_that_nobody_took_is_taken_where_every_point_has_a_row(see
 def _matter(stored: object) -> list[object]:
     names = ("id", "dense", "sparse", "rights_key", "generation_key", "document", "version")
     return [getattr(stored, name) for name in names]
-
-
-def _point(seeded: Seeded, generation: GenerationId) -> Point:
-    """A point of no chunk there is."""
-    return Point(
-        id=PointId(uuid4()),
-        dense=np.eye(1, seeded.space.dimensions, dtype=np.float32)[0],
-        sparse=SparseVector(np.array([7], np.uint32), np.array([1.0], np.float32)),
-        rights_key=rights_key(seeded.tenant, generation, 0),
-        generation_key=generation_key(seeded.tenant, generation),
-        document=DocumentId(uuid4()),
-        version=VersionId(uuid4()),
-    )

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 
-from eai.dlp.normalisation import Normalised, fold, normalise
+from eai.dlp.normalisation import fold, normalise
+from eai.kernel.respelled import Respelled
 from tests.unit.dlp.planted import words
 
 
@@ -58,5 +59,5 @@ def test_reading_what_was_read_changes_nothing(text: str) -> None:
 
 def test_a_text_without_anything_unusual_is_not_copied() -> None:
     text = "Une phrase française, déjà."
-    assert normalise(text) == Normalised(text)
+    assert normalise(text) == Respelled(text)
     assert normalise(text).text is text
