@@ -36,7 +36,7 @@ from eai.knowledge.documents.drafts import StoredVersion
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
-from eai.platform.jobs import JobRun
+from eai.platform.jobs import JobRun, Jobs
 
 JOB_NAME = "ingestion.run"
 # A job acts on what was permitted when it was accepted; it decides nothing by a caller's rights.
@@ -164,10 +164,14 @@ def placement_of(generation: StoredGeneration) -> Mapping[str, Any]:
     }
 
 
-def placements_of(work: Work) -> Mapping[str, Any]:
-    """Everywhere that an attempt writes points, for the job's progress."""
+def placements_of(work: Work, leaving: Iterable[StoredGeneration] = ()) -> Mapping[str, Any]:
+    """Where an attempt writes points, and where it has yet to remove some, for the job's progress."""
     beside = None if work.building is None else placement_of(work.building)
-    return {"placement": placement_of(work.base.generation), "beside": beside}
+    return {
+        "placement": placement_of(work.base.generation),
+        "beside": beside,
+        "leaving": [placement_of(generation) for generation in leaving],
+    }
 
 
 def generation_at(tenant: TenantId, placement: Mapping[str, Any]) -> StoredGeneration:
@@ -182,13 +186,25 @@ def generation_at(tenant: TenantId, placement: Mapping[str, Any]) -> StoredGener
 def placements(run: JobRun, progress: Mapping[str, Any]) -> list[StoredGeneration]:
     """Everywhere that attempts at this job may have written points, as far as `progress` tells."""
     known = [run.parameters["placement"], progress.get("placement"), progress.get("beside")]
-    found = [generation_at(run.tenant, each) for each in known if each]
+    found = [generation_at(run.tenant, each) for each in (*known, *progress.get("leaving", ())) if each]
     return list({generation.id: generation for generation in found}.values())
 
 
-async def written_in_vain(session: AsyncSession, run: JobRun, work: Work) -> Sequence[Manuscript]:
-    """Of the points written for `work`, those that no attempt needs and that no answer comes from."""
+def _written_now(run: JobRun, progress: Mapping[str, Any]) -> set[GenerationId]:
+    """Where the attempt that confirmed `progress` writes points."""
+    known = [progress.get("placement", run.parameters["placement"]), progress.get("beside")]
+    return {GenerationId(UUID(each["generation"])) for each in known if each}
+
+
+async def written_in_vain(session: AsyncSession, jobs: Jobs, run: JobRun, work: Work) -> Sequence[Manuscript]:
+    """Of the points written for `work`, those that no attempt needs and that no answer comes from.
+
+    Asked in this order: what another attempt needs until it ends, answers come from once it has ended.
+    """
     needed = set[GenerationId]()
+    if (progress := await jobs.progress(session, run.tenant, run.job)) is not None:
+        # It may be about to serve them in a generation that has been searched until a moment ago.
+        needed |= _written_now(run, progress)
     if await level_now(session, run.tenant, run.parameters) is not None:
         needed |= set(await BaseRows(session, run.tenant).open_generations(work.base.id))
     if await _answers(session, run, work):

@@ -196,10 +196,15 @@ class Ingestion:
             await self._remove_points(run)
             raise VersionOutdated
         wanted = {manuscript.generation for manuscript in work.manuscripts}
-        await self._remove_from(run, [g for g in placements(run, progress) if g.id not in wanted])
+        leaving = [each for each in placements(run, progress) if each.id not in wanted]
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run, {**placements_of(work), "stage": "reading"})
+            # Before they are removed: a frozen attempt knows from then on to remove its own.
+            await self._jobs.confirm(session, run, {**placements_of(work, leaving), "stage": "reading"})
             await set_version_status(session, run.tenant, work.stored.version, "processing")
+        if leaving:
+            await self._remove_from(run, leaving)
+            async with self._database.transaction(run.tenant) as session:
+                await self._jobs.confirm(session, run, {"leaving": []})
         return work
 
     async def _index_and_serve(self, run: JobRun, work: Work) -> None:
@@ -316,7 +321,7 @@ class Ingestion:
         if isinstance(error, VersionOutdated):
             return work.manuscripts
         async with self._database.transaction(run.tenant) as session:
-            return await written_in_vain(session, run, work)
+            return await written_in_vain(session, self._jobs, run, work)
 
     async def _leave_to_a_worker(self, run: JobRun) -> None:
         # It may have ended at the last moment; and a lease that cannot be handed back runs out by itself.

@@ -48,6 +48,9 @@ CONFIRM = text("""
 HOLDS = text("""
     SELECT EXISTS (SELECT FROM eai.jobs
                     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running')""")
+PROGRESS = text("""
+    SELECT progress FROM eai.jobs
+     WHERE tenant_id = :tenant AND id = :job AND state IN ('queued', 'running')""")
 COMPLETE = text("""
     UPDATE eai.jobs
        SET state = 'completed', lease_until = NULL, progress = progress || :progress, updated_at = now()

@@ -176,6 +176,11 @@ class Jobs:
         values = {"tenant": run.tenant, "job": run.job, "attempt": run.attempt}
         return bool(await session.scalar(statements.HOLDS, values))
 
+    async def progress(self, session: AsyncSession, tenant: TenantId, job: JobId) -> Mapping[str, Any] | None:
+        """What attempts have confirmed, whoever holds the job now; None once it has ended."""
+        values = {"tenant": tenant, "job": job}
+        return cast("Mapping[str, Any] | None", await session.scalar(statements.PROGRESS, values))
+
     async def complete(
         self, session: AsyncSession, run: JobRun, progress: Mapping[str, Any] | None = None
     ) -> None:

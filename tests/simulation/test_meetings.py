@@ -4,9 +4,13 @@ from uuid import uuid4
 
 from eai.ingestion.schemas import ReplacementFields
 from eai.ingestion.submission import Revision, Text
-from eai.kernel.ids import TenantId
+from eai.kernel.ids import JobId, TenantId
 from eai.knowledge.documents.schemas import DocumentAcl
 from eai.knowledge.statistics.repository import StatisticRows
+from eai.reindex.schemas import ReindexRequest
+from tests.simulation import rest, state
+from tests.simulation.outside import OTHER
+from tests.simulation.processes import Process
 from tests.simulation.scheduler import Actor
 from tests.simulation.templates import Tenant
 from tests.simulation.world import World, quiet, text_of
@@ -72,6 +76,44 @@ async def _averaged_while_served(world: World, tenant: Tenant) -> bool:
     await _until(world, fixing, None)
     await _until(world, serving, None)
     return waits and fixing.is_done and serving.is_done
+
+
+async def _thawed_after_the_flip(world: World, tenant: Tenant) -> None:
+    """A text is written for two generations, frozen, written again by another; and they change places."""
+    process, base, document = world.processes.take(), str(tenant.base), str(tenant.documents[0])
+    async with world.database.transaction(tenant.id) as session:
+        await process.platform.reindexes.request(
+            session, tenant.admin, base, JobId(uuid4()), ReindexRequest(embedding_model=OTHER.name)
+        )
+    text = Text(text_of("second", 1).encode(), "text/plain")
+    revision = Revision(uuid4(), ReplacementFields(language="en"), text, frozenset({"language"}))
+    await process.platform.ingestion.replace(tenant.admin, base, document, revision)
+    reindex, ingestion = (each.job for each in world.announced)
+    world.announced.clear()
+
+    frozen = _works(world, tenant, world.processes.take(), ingestion)
+    await _until(world, frozen, "vectors.ensure_space")
+    world.admin.execute("UPDATE eai.jobs SET lease_until = now() - interval '1 h' WHERE id = %s", [ingestion])
+    takes_over = _works(world, tenant, world.processes.take(), ingestion)
+    await _until(world, takes_over, "SELECT eai.kb_documents FOR UPDATE")
+    for actor in (_works(world, tenant, world.processes.take(), reindex), frozen, takes_over):
+        await _until(world, actor, None)
+        assert actor.is_done
+    await world.rest(process, tenant.id)
+
+
+def _works(world: World, tenant: Tenant, process: Process, job: JobId) -> Actor:
+    return world.scheduler.spawn("works", lambda: process.worker.run_one(tenant.id, job))
+
+
+def test_who_wakes_after_the_flip_leaves_the_points_of_who_took_over(world: World) -> None:
+    """Those of the generation that is searched no more too: it may be gone back to."""
+    tenant = _begun(world, 0)
+    with quiet(world.loop):
+        world.loop.run_until_complete(_thawed_after_the_flip(world, tenant))
+    now = state.read(world.admin, tenant)
+    assert sorted(generation.state for generation in now.generations.values()) == ["retired", "serving"]
+    assert [*rest.faults(world.admin, tenant, now, world.vectors.inner)] == []
 
 
 def test_an_average_is_fixed_once_what_was_written_with_the_former_one_is_there(world: World) -> None:
