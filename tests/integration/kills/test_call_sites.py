@@ -47,6 +47,7 @@ NOT_TRIED = {
     "eai/reindex/running.py Reindexing.give_up commit",
     # Begun anew because the base is searched elsewhere: a race, see the tests of those.
     "eai/ingestion/service.py Ingestion._index_and_serve commit",
+    "eai/ingestion/service.py Ingestion._load commit",
     # Reads only: the second what documents have that are served in the moment before a flip, the third what
     # became of a deletion that somebody else took over.
     "eai/finops/usage.py UsageLedger._found commit",
