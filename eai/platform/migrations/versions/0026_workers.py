@@ -2,7 +2,7 @@
 
 from alembic import op
 
-revision = "0022"
+revision = "0026"
 down_revision = "0021"
 
 
