@@ -26,31 +26,30 @@ async def test_keys_and_what_was_acknowledged_outlive_ends_of_every_kind() -> No
     with tempfile.TemporaryDirectory(prefix="eai-") as folder:
         Path(folder).chmod(0o711)
         home = Path(folder) / "home"
-        instance = await start(home)
-        keys = keys_of(instance)
-        async with administrator(instance) as caller:
-            body = {"name": "Faults", "embedding_model": "local-hash-256"}
-            base = (await caller.made("/v1/knowledge-bases", body))["id"]
-            assert (await query(caller, base, "refunds")).json()["results"] == []
-            async with under_load(caller, base) as stopped:
-                await stopped.goes_on()
-                pids = instance.pids()
-                assert await instance.stop() == 0
+        async with started(home) as instance:
+            keys = keys_of(instance)
+            async with administrator(instance) as caller:
+                body = {"name": "Faults", "embedding_model": "local-hash-256"}
+                base = (await caller.made("/v1/knowledge-bases", body))["id"]
+                assert (await query(caller, base, "refunds")).json()["results"] == []
+                async with under_load(caller, base) as stopped:
+                    await stopped.goes_on()
+                    pids = instance.pids()
+                    assert await instance.stop() == 0
         assert [pid for pid in pids.values() if started_at(pid)] == []
         await doctor_says_that_it_is_stopped(home)
 
-        instance = await start(home)
-        assert keys_of(instance) == keys
-        async with administrator(instance) as caller, under_load(caller, base) as killed:
-            await killed.goes_on()
-            await kill(instance)
+        async with started(home) as instance:
+            assert keys_of(instance) == keys
+            async with administrator(instance) as caller, under_load(caller, base) as killed:
+                await killed.goes_on()
+                await kill(instance)
         assert stopped.lost == killed.lost == 6
         assert stopped.unforeseen == killed.unforeseen == []
 
         # As if that had happened between the tenant's commit and the moment its keys were known to be good.
         (home / "secrets" / "keys.json").rename(home / "secrets" / "keys.draft.json")
-        instance = await start(home)
-        try:
+        async with started(home) as instance:
             assert keys_of(instance)["api_key"] == keys["api_key"]
             await keeps_all_of(instance, base, stopped, killed)
             # Whoever loses the supervisor alone loses all of it, and leaves nothing behind.
@@ -58,8 +57,16 @@ async def test_keys_and_what_was_acknowledged_outlive_ends_of_every_kind() -> No
             instance.process.kill()
             await instance.process.wait()
             assert await until(lambda: not [pid for pid in pids.values() if started_at(pid)], 20)
-        finally:
-            await instance.stop()
+
+
+@asynccontextmanager
+async def started(home: Path) -> AsyncIterator[Instance]:
+    """It is not left running, whatever became of it."""
+    instance = await start(home)
+    try:
+        yield instance
+    finally:
+        await instance.stop()
 
 
 def keys_of(instance: Instance) -> dict[str, str]:
