@@ -1,9 +1,9 @@
 """The recurring work: sign where each chain stands, and hand what was signed to the anchor."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,7 +15,6 @@ from eai.audit.repository import AuditRows, unsettled_tenants
 from eai.audit.scan import scan
 from eai.audit.signing import Signing, SigningKeyMissing
 from eai.audit.verification import Head, Verification
-from eai.kernel.clock import Clock
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 from eai.platform.metrics import AUDIT_ALARMS, AUDIT_UNANCHORED
@@ -34,16 +33,20 @@ class Cadence:
     interval: timedelta = timedelta(seconds=60)
 
 
+Now = Callable[[], Awaitable[datetime]]
+"""One time for all processes: a checkpoint from an hour that is yet to come would put off the next one."""
+
+
 class Checkpointing:
     """Issues and anchors checkpoints of every chain. Running it twice at once is harmless."""
 
     def __init__(
-        self, database: Database, signing: Signing, anchor: Anchor, clock: Clock, cadence: Cadence
+        self, database: Database, signing: Signing, anchor: Anchor, now: Now, cadence: Cadence
     ) -> None:
         self._database = database
         self._signing = signing
         self._anchor = anchor
-        self._clock = clock
+        self._now = now
         self._cadence = cadence
 
     async def issue_due(self) -> None:
@@ -52,7 +55,7 @@ class Checkpointing:
         A missing key or an unreachable anchor raises an alarm and stops nothing else; the next run
         catches up. What is found broken is never signed.
         """
-        long_ago = self._clock.now() - self._cadence.interval
+        long_ago = await self._now() - self._cadence.interval
         await self.issue_for(await unsettled_tenants(self._database, self._cadence.events, long_ago))
 
     async def issue_for(self, tenants: Sequence[TenantId]) -> None:
@@ -78,6 +81,7 @@ class Checkpointing:
             _alarm("checkpoint_failed", tenant, why=type(error).__name__)
 
     async def _issue(self, tenant: TenantId) -> None:
+        now = await self._now()
         async with self._database.transaction(tenant) as session:
             last = await CheckpointRows(session, tenant).last()
             if last is not None and not _is_readable(last):
@@ -85,20 +89,25 @@ class Checkpointing:
                 _alarm("chain_broken", tenant, why="checkpoint_unreadable")
                 return
             head, _ = await AuditRows(session, tenant).stated()
-            if self._is_due(last, head):
-                await self._sign(session, tenant, last, head)
+            if self._is_due(last, head, now):
+                await self._sign(session, tenant, last, head, now)
 
-    def _is_due(self, last: StoredCheckpoint | None, head: Head) -> bool:
+    def _is_due(self, last: StoredCheckpoint | None, head: Head, now: datetime) -> bool:
         if last is None:
             return head.seq > 0
         grown = head.seq - last.seq
-        age = self._clock.now() - last.signed.checkpoint.issued_at
+        age = now - last.signed.checkpoint.issued_at
         is_time = age >= self._cadence.interval and grown > 0
         # A chain shorter than its last checkpoint is looked at too, to be found broken.
         return is_time or grown >= self._cadence.events or grown < 0
 
     async def _sign(
-        self, session: AsyncSession, tenant: TenantId, last: StoredCheckpoint | None, head: Head
+        self,
+        session: AsyncSession,
+        tenant: TenantId,
+        last: StoredCheckpoint | None,
+        head: Head,
+        now: datetime,
     ) -> None:
         """Check what was added since the last checkpoint, and only that, then state where it ends."""
         key = await self._signing.current(session)
@@ -115,7 +124,7 @@ class Checkpointing:
             _alarm("chain_broken", tenant, seq=report.fault.seq, why=report.fault.reason.value)
             return
         tree = verification.tree
-        checkpoint = Checkpoint(tenant, head.seq, head.hash, tree.root(), self._clock.now())
+        checkpoint = Checkpoint(tenant, head.seq, head.hash, tree.root(), now)
         await CheckpointRows(session, tenant).add(sign(checkpoint, key), tree.stored)
 
     async def _anchor_all(self, tenants: Sequence[TenantId]) -> None:

@@ -115,7 +115,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         vectors=vectors,
         audit=audit,
         audit_trail=trail,
-        checkpointing=Checkpointing(database, signing, anchor, clock, cadence),
+        checkpointing=Checkpointing(database, signing, anchor, database.now, cadence),
         failures=FailureCounter(audit, clock),
         identity=Authentication(database, peppers),
         onboarding=Onboarding(database, tenants, issuing, audit, warns_of_conflicts=settings.is_production),

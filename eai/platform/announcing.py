@@ -41,12 +41,15 @@ async def announce(
 
     In what is left of the queue the tenant has one turn in each round, however many jobs it has there.
     """
+    values = {"tenant": str(tenant), "name": name, "after": after_s}
+    turn, due_at = (await session.execute(_TURN, values)).one()
     task = app.configure_task(
         name,
         queue=name,
-        priority=await session.scalar(_TURN, {"tenant": str(tenant), "name": name}),
+        priority=turn,
         connection=await raw_connection(session),
-        schedule_in={"seconds": after_s} if after_s else None,
+        # By the database's clock, which says when it has come: this process's may be an hour ahead.
+        schedule_at=due_at if after_s else None,
     )
     told: list[JSONDict] = [{"tenant": str(tenant), "job": str(job)} for job in jobs]
     try:
@@ -67,4 +70,5 @@ _TURN = text("""
              WHERE status = 'todo' AND queue_name = :name
                AND (scheduled_at IS NULL OR scheduled_at <= now())),
            (SELECT min(priority) - 1 FROM eai_jobs.procrastinate_jobs
-             WHERE status = 'todo' AND queue_name = :name AND args->>'tenant' = :tenant)), 0))""")
+             WHERE status = 'todo' AND queue_name = :name AND args->>'tenant' = :tenant)), 0)),
+           clock_timestamp() + make_interval(secs => :after)""")

@@ -9,6 +9,7 @@ which bind the tenant themselves as their first step.
 import select
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any, LiteralString, cast
 
@@ -196,6 +197,11 @@ class Database:
         """What tells this database from others, and from copies by a dump. Raises DatabaseUnavailable."""
         ((server, number),) = await self.statement(_IDENTITY, {}, is_repeatable=True)
         return blake2b(f"{server}:{number}".encode(), digest_size=16).hexdigest()
+
+    async def now(self) -> datetime:
+        """What time it is for every process alike. Raises DatabaseUnavailable."""
+        ((now,),) = await self.statement("SELECT clock_timestamp()", {}, is_repeatable=True)
+        return cast(datetime, now)
 
     async def check(self) -> None:
         """Return when PostgreSQL answers; raises DatabaseUnavailable."""

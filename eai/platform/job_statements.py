@@ -78,8 +78,10 @@ HAND_BACK = text("""
      WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
 # What the dead have left, and queued rows whose time has come and that nobody claimed: their message is lost,
 # or the workers have much to do, which the message that waits tells. One that a worker has taken counts for
-# nothing: it may have failed at claiming, and at saying so. Announcing a job twice is harmless, because only
-# one claim succeeds. A row that is held is being settled. Every bound is a value that an index can look for.
+# nothing: it may have failed at claiming, and at saying so. Nor does one whose time has not come when that of
+# the row has: whoever put it off went by a clock that is wrong. Announcing a job twice is harmless, because
+# only one claim succeeds. A row that is held is being settled. Every bound is a value that an index can look
+# for.
 REQUEUE = text("""
     WITH dead AS MATERIALIZED (
          SELECT id FROM eai.jobs
@@ -98,5 +100,6 @@ REQUEUE = text("""
          RETURNING job.id, job.name)
     SELECT id, name FROM queued
      WHERE NOT EXISTS (SELECT FROM eai_jobs.procrastinate_jobs AS message
-                        WHERE message.status = 'todo' AND message.args->>'job' = queued.id::text)
+                        WHERE message.status = 'todo' AND message.args->>'job' = queued.id::text
+                          AND (message.scheduled_at IS NULL OR message.scheduled_at <= now()))
      ORDER BY id""")

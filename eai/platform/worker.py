@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from uuid import UUID
 
 import structlog
@@ -21,8 +22,13 @@ from eai.platform.solitude import Crowded, LetIn, Solitude
 
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
+AT_ONCE = datetime.fromtimestamp(0, UTC)
+"""A time that has come by every clock. Left to itself the library says now, by that of this process."""
 _UNLESS_CLAIMED = RetryStrategy(wait=2, retry_exceptions=(Unavailable,))
-"""A message is kept where its job could not be claimed: what fails later comes in a group."""
+"""A message is kept where its job could not be claimed: what fails later comes in a group.
+
+It waits by this process's clock. Where that is ahead the sweep announces the job anew.
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -179,7 +185,7 @@ class Worker:
         """Take over what dead workers and dead requests left; any worker may, and all do."""
         manager, stalled_after_s = self._jobs.app.job_manager, self._jobs.pace.stalled_after_s
         for job in await manager.get_stalled_jobs(seconds_since_heartbeat=stalled_after_s):
-            await manager.retry_job(job)
+            await manager.retry_job(job, retry_at=AT_ONCE)
         await manager.prune_stalled_workers(stalled_after_s)
         for tenant in await tenants_with_due_work(self._database, self._jobs.pace.lease_s):
             async with self._database.transaction(tenant) as session:

@@ -39,6 +39,9 @@ class MovableClock:
     def now(self) -> datetime:
         return self.moment
 
+    async def told(self) -> datetime:
+        return self.moment
+
     def advance(self, seconds: float) -> None:
         self.moment += timedelta(seconds=seconds)
 
@@ -167,7 +170,7 @@ def anchor(anchor_path: Path) -> Anchor:
 
 @pytest.fixture
 def checkpointing(database: Database, signing: Signing, anchor: Anchor, clock: MovableClock) -> Checkpointing:
-    return Checkpointing(database, signing, anchor, clock, CADENCE)
+    return Checkpointing(database, signing, anchor, clock.told, CADENCE)
 
 
 @pytest.fixture

@@ -271,7 +271,7 @@ class TestSigningKeys:
         await checkpointing.issue_for([ledger.tenant])
         clock.advance(60)
         stranger = Signing(Keyring(MasterKey(b"x" * 32), ledger.database), clock)
-        keyless = Checkpointing(ledger.database, stranger, anchor, clock, CADENCE)
+        keyless = Checkpointing(ledger.database, stranger, anchor, clock.told, CADENCE)
         before = alarms("signing_key_missing")
         await ledger.grow(4)
         await keyless.issue_for([ledger.tenant])

@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,6 +46,7 @@ from tests.integration.kills.passages import (
     at_work,
     watch_all,
 )
+from tests.integration.kills.surroundings import Surroundings
 
 SLOW = "SLOW"
 """A text that holds it takes a second to embed."""
@@ -73,6 +74,7 @@ class Order:
     kind: `worker`, `api`, or `sweeper`, which does once what workers do now and then.
     record: the file to which every passage is written; fate: the one that ends it; neither: it lives.
     sweeps: it takes over what the dead have left. Those that live do.
+    surroundings: what it finds where it runs.
     """
 
     kind: str
@@ -80,6 +82,7 @@ class Order:
     record: str | None = None
     fate: Fate | None = None
     sweeps: bool = False
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     def as_line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -87,7 +90,8 @@ class Order:
     @classmethod
     def of_line(cls, line: str) -> "Order":
         read = json.loads(line)
-        return cls(**{**read, "fate": Fate(**read["fate"]) if read["fate"] else None})
+        fate = Fate(**read["fate"]) if read["fate"] else None
+        return cls(**{**read, "fate": fate, "surroundings": Surroundings(**read["surroundings"])})
 
 
 class Unwatched(Watch):
@@ -228,6 +232,7 @@ def main() -> None:
         order = Order.of_line(line)
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            order.surroundings.enter()
             asyncio.run(KINDS[order.kind](order))
             os._exit(0)
 

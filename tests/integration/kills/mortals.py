@@ -42,6 +42,10 @@ class Mortal:
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
 
+    def has_its_clock_jump(self) -> None:
+        """By as much as its surroundings say."""
+        os.kill(self.pid, signal.SIGUSR1)
+
 
 class Mortals:
     """All of them come from one parent, which has paid the imports."""
@@ -73,7 +77,7 @@ class Mortals:
         with log.open("wb") as file:
             parent = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "tests.integration.kills.dying", *manner,
-                env=_environ(chosen),
+                env=environ_of(chosen),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=file,
             )  # fmt: skip
         try:
@@ -100,7 +104,7 @@ class Mortals:
                 os.kill(mortal.pid, signal.SIGKILL)
 
 
-def _environ(chosen: Settings) -> dict[str, str]:
+def environ_of(chosen: Settings) -> dict[str, str]:
     assert chosen.database.url is not None
     assert chosen.keys.master_key is not None
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EAI_")}
