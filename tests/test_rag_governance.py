@@ -5,7 +5,6 @@ French, S3-77 a level above a model's ceiling is refused before any call, S3-78 
 S3-82 what triggers quarantine, S3-83 a held document is found by nobody until a steward has let it pass.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from uuid import UUID
@@ -21,6 +20,7 @@ from eai.integrations.local_models import HashEmbedder
 from eai.kernel.ids import GenerationId, TenantId
 from eai.knowledge.ports import Selector, SpaceId
 from tests.conftest import fresh_database
+from tests.integration.faults.outages import eventually
 from tests.stack import Caller, Company, Person, Stack, running_stack, settings
 
 REFUND = "The refund is paid within fourteen days."
@@ -241,12 +241,12 @@ async def held(company: Company, base: str) -> str:
 
 async def ready(company: Company, base: str, document: str) -> None:
     """Return once the document answers."""
-    async with asyncio.timeout(30):
-        while True:
-            shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{document}")
-            if shown["status"] == "ready":
-                return
-            await asyncio.sleep(0.02)
+
+    async def answers() -> bool:
+        shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{document}")
+        return bool(shown["status"] == "ready")
+
+    await eventually(answers)
 
 
 async def review(steward: Person, base: str, document: str, decision: str) -> int:

@@ -12,7 +12,8 @@ from eai.api.json_body import parse_json
 from eai.ingestion.submission import Text
 from eai.kernel.errors import InvalidInput
 
-_JSON_FIELDS = frozenset({"metadata", "labels", "readers", "chunk_readers"})
+_JSON_FIELDS = ("chunk_readers", "labels", "metadata", "readers")
+_FILE = {"type": "string", "format": "binary", "title": "File", "description": "The file, exactly one."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,17 @@ class Upload:
     def given(self) -> frozenset[str]:
         """The fields that were written."""
         return frozenset(self.values)
+
+
+def form_media(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What the OpenAPI document says of a form with these fields and a file.
+
+    The file alone is required: whatever else a document must have, the file gives it. Fields that are no
+    texts are sent as JSON.
+    """
+    fields = {**schema["properties"], "file": _FILE}
+    encoding = {name: {"contentType": "application/json"} for name in _JSON_FIELDS if name in fields}
+    return {"schema": {**schema, "properties": fields, "required": ["file"]}, "encoding": encoding}
 
 
 def is_upload(request: Request) -> bool:

@@ -104,6 +104,8 @@ def _log_choices(settings: Settings, platform: Platform) -> None:
 def _required(secret: SecretStr | None) -> str:
     if secret is None:
         raise NotStarted(
-            "EAI_DATABASE_URL and EAI_MASTER_KEY are needed here; only `eai up` makes them itself"
+            "EAI_DATABASE_URL and EAI_MASTER_KEY are needed here; only `eai up` makes them itself. In "
+            "development they lie in its home: set EAI_DATABASE_URL_FILE and EAI_MASTER_KEY_FILE to "
+            "secrets/database-url and secrets/master-key there"
         )
     return secret.get_secret_value()

@@ -74,6 +74,8 @@ def digest_of(path: Path) -> str:
 
 def check(source: Path) -> Manifest:
     """What the backup says of itself, once all of it was read and found to be so. Raises ArchiveUnusable."""
+    if not source.is_file():
+        raise ArchiveUnusable(f"there is no file {source}; name one that `eai backup` wrote")
     found: dict[str, str] = {}
     manifest: Manifest | None = None
     for name, content in _members(source):

@@ -43,13 +43,20 @@ _FAILURES = (
 )  # fmt: skip
 
 
+def _said(error: Exception) -> str:
+    """What a person is told; of what the system refuses, which file, and without its number."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror.lower()}"
+    return str(error)
+
+
 def back_up(environ: Mapping[str, str], home: Path | None, target: Path, *, as_json: bool) -> None:
     """Write a backup and say where; exits with 1 and a sentence when there is none."""
     configure_logging(level="ERROR")
     try:
         file, manifest = asyncio.run(_backed_up(environ, home, target))
     except _FAILURES as error:
-        fail(str(error))
+        fail(_said(error))
     told = {"file": str(file), "created_at": manifest.created_at, "bytes": file.stat().st_size}
     typer.echo(json.dumps(told) if as_json else f"backed up to {file}: keep it where secrets are kept")
 
@@ -95,7 +102,7 @@ def restore(environ: Mapping[str, str], home: Path | None, source: Path, *, as_j
         _refuse_production(settings)
         outcomes = asyncio.run(_restored(environ, settings, source))
     except _FAILURES as error:
-        fail(str(error))
+        fail(_said(error))
     except EaiError as error:
         fail(f"the home was restored and cannot be examined ({error.code}); try `eai fsck --repair`")
     if as_json:

@@ -15,6 +15,7 @@ import typer
 from eai.cli.finding import DATABASE_FIRST, Finding, nothing_runs
 from eai.cli.home_settings import settings_to_examine
 from eai.cli.stored_findings import data_agrees, switches_are_told
+from eai.cli.worker_finding import jobs_are_taken
 from eai.integrations.home import HomeFolder
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.settings import Settings, SettingsError
@@ -249,6 +250,7 @@ CHECKS: tuple[Check, ...] = (
     master_key_is_usable,
     model_is_installed,
     policy_engine_answers,
+    jobs_are_taken,
     data_agrees,
     switches_are_told,
 )

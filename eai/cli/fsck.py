@@ -83,7 +83,7 @@ def run(
         tenants = [outcome.to_json() for outcome in outcomes]
         typer.echo(json.dumps({"clean": code_of(outcomes) == CLEAN, "tenants": tenants}))
     else:
-        typer.echo("\n".join(_lines(outcomes, is_deep=is_deep)))
+        typer.echo("\n".join(_lines(outcomes, repairs=repairs, is_deep=is_deep)))
     return code_of(outcomes)
 
 
@@ -193,7 +193,7 @@ def code_of(outcomes: Sequence[Outcome]) -> int:
     return NOT_DONE if any(outcome.failed for outcome in outcomes) else CLEAN
 
 
-def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
+def _lines(outcomes: Sequence[Outcome], *, repairs: bool, is_deep: bool) -> Iterator[str]:
     for outcome in outcomes:
         for kind, count in outcome.mended.items():
             yield f"mended  tenant {outcome.report.tenant}: {count} {kind}"
@@ -209,8 +209,20 @@ def _lines(outcomes: Sequence[Outcome], *, is_deep: bool) -> Iterator[str]:
         for name in outcome.failed:
             yield f"FAILED  tenant {outcome.report.tenant}: {name} could not be checked; the log says why"
     yield summary(outcomes)
+    yield from advice(outcomes, repairs=repairs)
     if not is_deep:
         yield f"not looked at without --deep: {', '.join(NOT_CHECKED).replace('_', ' ')}"
+
+
+def advice(outcomes: Sequence[Outcome], *, repairs: bool) -> Iterator[str]:
+    """What to do about what was found, a line for each way; none when nothing was."""
+    found = {finding.kind for outcome in outcomes for finding in outcome.report.findings}
+    if found & REPAIRABLE and not repairs:
+        yield "-> `eai fsck --repair` mends what rows can prove, and calls no model for it"
+    elif found & REPAIRABLE and not any(outcome.refused for outcome in outcomes):
+        yield "-> what is left may have come meanwhile: run `eai fsck --repair` once more"
+    if found - REPAIRABLE:
+        yield "-> what is not for --repair waits for a person: docs/how-to/examine-and-repair.md says how"
 
 
 def words_for(error: EaiError) -> str:

@@ -110,7 +110,7 @@ class EmbedPassages:
         await self._audit.flush(answer.evidence)
         if batches > 1:
             await before_batch("writing", batches, batches)
-        return {"embedded": EmbeddedPassages(passages, answer.vectors)}
+        return {"embedded": EmbeddedPassages(passages, answer.vectors, batches)}
 
 
 @component

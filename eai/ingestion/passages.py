@@ -76,10 +76,11 @@ class Passages(Immutable):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPassages(Immutable):
-    """Passages with their vectors, float32 of shape (passages, dimensions)."""
+    """Passages with their vectors, float32 of shape (passages, dimensions), made in so many batches."""
 
     passages: Passages
     vectors: NDArray[np.float32]
+    batches: int
 
 
 @dataclass(frozen=True, slots=True)

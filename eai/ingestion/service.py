@@ -263,7 +263,8 @@ class Ingestion:
             await self._jobs.confirm(session, run, placements_of(work))
         try:
             async with asyncio.timeout(BESIDE_WITHIN_S):
-                indexed = await index(self._pipeline, manuscript, self._checkpoint(run))
+                # What is told is how far the text is that will answer.
+                indexed = await index(self._pipeline, manuscript, self._checkpoint(run, is_told=False))
         except (EaiError, TimeoutError, HeldBack) as error:
             # What was written of it stays: the reindex writes the same points, under the same ids.
             log.warning("ingestion.not_beside", document=str(work.stored.document), error=repr(error))
@@ -282,7 +283,7 @@ class Ingestion:
             if run.attempt > 1:
                 # Whoever had the job before may have written its points over these.
                 await self._follow_anew(session, work, work.manuscripts)
-            await self._jobs.complete(session, run)
+            await self._jobs.complete(session, run, _all_of(indexed.embedded.batches))
             await self._audit.record(
                 session,
                 work.manuscript.submitter.actor,
@@ -297,13 +298,13 @@ class Ingestion:
                 },
             )
 
-    def _checkpoint(self, run: JobRun) -> Checkpoint:
+    def _checkpoint(self, run: JobRun, *, is_told: bool = True) -> Checkpoint:
         """Raises Fenced once another attempt has begun, and VersionOutdated once the document has gone."""
 
         async def checkpoint(stage: str, batches_done: int, batches_total: int) -> Classification:
             progress = {"stage": stage, "batches_done": batches_done, "batches_total": batches_total}
             async with self._database.transaction(run.tenant) as session:
-                await self._jobs.confirm(session, run, progress)
+                await self._jobs.confirm(session, run, progress if is_told else None)
                 level = await level_now(session, run.tenant, run.parameters)
             if level is None:
                 raise VersionOutdated
@@ -355,6 +356,10 @@ class Ingestion:
                     decision=Decision.DENY,
                     facts={"base": str(work.base.id), "code": error.code},
                 )
+
+
+def _all_of(batches: int) -> Mapping[str, Any]:
+    return {"stage": "writing", "batches_done": batches, "batches_total": batches}
 
 
 def _chunks(manuscript: Manuscript, indexed: Indexed) -> list[PreparedChunk]:

@@ -66,8 +66,10 @@ CANCEL = text("""
     UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
      WHERE tenant_id = :tenant AND id = :job AND state IN ('queued', 'running')""")
 ABANDON = text("""
-    UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, updated_at = now()
-     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""")
+    UPDATE eai.jobs SET state = 'cancelled', lease_until = NULL, error = :error, updated_at = now()
+     WHERE tenant_id = :tenant AND id = :job AND attempt = :attempt AND state = 'running'""").bindparams(
+    bindparam("error", type_=JSONB)
+)
 PARAMETERS = text("SELECT parameters FROM eai.jobs WHERE tenant_id = :tenant AND id = :job")
 HAND_BACK = text("""
     UPDATE eai.jobs

@@ -47,6 +47,12 @@ class Fenced(Exception):
     """Another attempt has taken this job over; whatever was computed must be dropped."""
 
 
+class NoLongerWanted(EaiError):
+    """What a job was for was deleted or replaced before it came to that."""
+
+    code, status = "no_longer_wanted", 409
+
+
 @dataclass(frozen=True, slots=True)
 class JobRun:
     """One attempt at a job. `attempt` is the fence; `failures` counts attempts that came to nothing.
@@ -189,13 +195,11 @@ class Jobs:
 
     async def fail(self, session: AsyncSession, run: JobRun, error: EaiError) -> None:
         """Close the job for good as a dead letter. Raises Fenced."""
-        await self._update(
-            session, statements.FAIL, run, error={"code": error.code, "details": dict(error.details)}
-        )
+        await self._update(session, statements.FAIL, run, error=_told(error))
 
     async def abandon(self, session: AsyncSession, run: JobRun) -> None:
-        """Close a job that nobody wants done any more. Raises Fenced."""
-        await self._update(session, statements.ABANDON, run)
+        """Close a job that nobody wants done any more, and say so. Raises Fenced."""
+        await self._update(session, statements.ABANDON, run, error=_told(NoLongerWanted()))
 
     async def cancel(self, session: AsyncSession, tenant: TenantId, job: JobId) -> bool:
         """Close a job that has not ended: whoever runs it finds itself fenced. False when it has ended."""
@@ -254,6 +258,10 @@ class Jobs:
         result = cast(CursorResult[Any], await session.execute(statement, keys | values))
         if result.rowcount != 1:
             raise Fenced
+
+
+def _told(error: EaiError) -> dict[str, Any]:
+    return {"code": error.code, "details": dict(error.details)}
 
 
 def _row(

@@ -35,6 +35,12 @@ HTTP_REQUEST_DURATION = Histogram(
 AUTHENTICATION_FAILURES = Counter(
     "eai_authentication_failures_total", "Credentials refused, by why: invalid, limited.", ["reason"]
 )
+WORKER_PROCESSES = Gauge(
+    "eai_worker_processes",
+    "Living worker processes that take the jobs of a group: quick, ingestion, maintenance. "
+    "At 0 the jobs of that group wait for ever.",
+    ["group"],
+)
 AUDIT_UNANCHORED = Gauge(
     "eai_audit_unanchored_checkpoints", "Signed checkpoints that the anchor has not taken yet, as last seen."
 )

@@ -1,10 +1,10 @@
 """Runs jobs: claims each under its tenant, keeps its lease alive, and settles how it ended."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import structlog
 from procrastinate import JobContext, RetryStrategy
@@ -13,6 +13,7 @@ from procrastinate.exceptions import ConnectorException
 
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import JobId, TenantId
+from eai.platform import presence
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.expiry import erase_expired, tenants_with_due_work
@@ -58,6 +59,7 @@ class Worker:
         """
         async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
             group.create_task(self._sweep_forever())
+            group.create_task(self._show_forever(slots))
             for each, number in slots.items():
                 names = [name for name, handler in self._handlers.items() if handler.group is each]
                 if names:
@@ -180,6 +182,19 @@ class Worker:
             with suppress(Unavailable, ConnectorException):
                 await self.sweep()
             await asyncio.sleep(self._jobs.pace.sweep_interval_s)
+
+    async def _show_forever(self, groups: Collection[Group]) -> None:
+        process = uuid4()
+        try:
+            while True:
+                with suppress(Unavailable):
+                    await presence.show(self._database, process, groups)
+                    await presence.processes(self._database)
+                await asyncio.sleep(self._jobs.pace.heartbeat_s)
+        finally:
+            # Where the database has gone, nobody is told, and soon sees it.
+            with suppress(Unavailable):
+                await presence.withdraw(self._database, process)
 
     async def sweep(self) -> None:
         """Take over what dead workers and dead requests left; any worker may, and all do."""

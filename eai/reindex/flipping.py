@@ -74,7 +74,7 @@ class Flipping:
         questions to the new model.
         """
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run)
+            await self._jobs.confirm(session, run, {"stage": "verifying"})
             await ReindexRows(session, run.tenant).change(run.job, status="verifying")
             now = await present(session, run, task.base)
         model, level = now.target.embedding_model, now.base.classification

@@ -78,14 +78,14 @@ class Reindexing:
             await self._jobs.confirm(session, run)
             task = await task_of(session, run)
             done = await ReindexRows(session, run.tenant).count_done(run.job, 0)
-            await self._jobs.confirm(session, run, done)
+            await self._jobs.confirm(session, run, {"stage": "building", **done})
             base = (await present(session, run, task.base)).base
             level = await highest_level(session, run, base)
         await self._gateway.check(task.caller, task.target.embedding_model, Operation.REINDEX, level)
         return task
 
     async def _leave_nothing(self, run: JobRun) -> None:
-        """Close the job of a base that is gone; an attempt that died may have written points since.
+        """Abandon the job of a base that is gone; an attempt that died may have written points since.
 
         Where the base lives, nothing is being built because this attempt has lost its job: another one has
         flipped what was built, or somebody cancelled it. It may be searched by now. Raises Fenced.
@@ -96,7 +96,7 @@ class Reindexing:
         if is_gone:
             await self._points.remove([generation_at(run.tenant, run.parameters["placement"])])
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.complete(session, run)
+            await self._jobs.abandon(session, run)
 
 
 async def abandon(

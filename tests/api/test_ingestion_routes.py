@@ -9,6 +9,7 @@ import pytest
 
 from eai.gateway.ports import Embedded, EmbeddingRole
 from eai.integrations.local_models import HashEmbedder
+from tests.integration.faults.outages import eventually
 from tests.stack import Company, Stack
 
 NOON = "Parcels leave the depot at noon."
@@ -17,11 +18,12 @@ Json = dict[str, Any]
 
 async def settled(company: Company, path: str) -> Json:
     """The document once a worker is done with it."""
-    while True:
+
+    async def done() -> Json | None:
         document = await company.admin.got(path)
-        if document["status"] not in {"pending", "processing"}:
-            return document
-        await asyncio.sleep(0.05)
+        return None if document["status"] in {"pending", "processing"} else document
+
+    return await eventually(done)
 
 
 async def titles(company: Company, base: str) -> list[str]:
@@ -71,6 +73,24 @@ async def test_a_declared_language_is_taken_at_its_word(company: Company) -> Non
     assert document["language"] == "fr"
 
 
+@pytest.mark.parametrize(
+    ("path", "method"), [("", "post"), ("/{document}", "put")], ids=["a new one", "another text"]
+)
+async def test_the_form_of_a_file_is_described_as_it_is_taken(
+    company: Company, path: str, method: str
+) -> None:
+    described = await company.admin.got("/openapi.json")
+    operation = described["paths"][f"/v1/knowledge-bases/{{base}}/documents{path}"][method]
+    form = operation["requestBody"]["content"]["multipart/form-data"]
+    assert form["schema"]["required"] == ["file"]
+    file = form["schema"]["properties"]["file"]
+    assert (file["type"], file["format"]) == ("string", "binary")
+    assert form["encoding"] == {
+        name: {"contentType": "application/json"}
+        for name in ("chunk_readers", "labels", "metadata", "readers")
+    }
+
+
 async def test_a_file_is_accepted_and_a_worker_makes_it_ready(company: Company) -> None:
     base = await company.base()
     answer = await company.admin.post(
@@ -106,6 +126,14 @@ async def test_what_a_worker_cannot_read_fails_with_its_reason(company: Company)
     document = await settled(company, answer.headers["location"])
     assert (document["status"], document["error"]["code"]) == ("failed", "content_unreadable")
     assert document["error"]["details"]["fields"][0]["code"] == "not_utf8"
+    # What to do about it is told where the failure is seen, and not with the job alone.
+    job = await company.admin.got(f"/v1/jobs/{document['job_id']}")
+    assert document["error"]["message_i18n"] == job["error"]["message_i18n"]
+    assert set(document["error"]["message_i18n"]) == {"en", "fr"}
+    assert document["error"]["message_i18n"]["en"].startswith("The content is not what its type says")
+    assert document["error"]["docs_url"] == "/docs/errors/content_unreadable"
+    (version,) = (await company.admin.got(f"{answer.headers['location']}/versions"))["data"]
+    assert version["error"] == document["error"]
 
 
 async def test_a_type_that_nothing_reads_is_415_and_names_those_that_are_read(company: Company) -> None:

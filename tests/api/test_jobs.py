@@ -100,6 +100,25 @@ async def test_each_change_is_told_once_and_a_stream_goes_on_where_it_was_cut(
     assert malformed.status_code == 422
 
 
+async def test_a_text_of_one_batch_that_is_taken_in_is_told_as_done(company: Company) -> None:
+    end = (await changes(company.admin, await accepted(company, "Noon.")))[-1][1]
+    told = ("stage", "batches_done", "batches_total")
+    assert (end["state"], *(end["progress"][name] for name in told)) == ("completed", "writing", 1, 1)
+
+
+async def test_a_job_whose_document_was_deleted_ends_as_cancelled_and_says_why(
+    company: Company, slow: asyncio.Event
+) -> None:
+    job = await accepted(company, LONG)
+    shown = await company.admin.got(f"/v1/jobs/{job}")
+    path = f"/v1/knowledge-bases/{shown['knowledge_base_id']}/documents/{shown['document_id']}"
+    assert (await company.admin.delete(path)).status_code == 200
+    slow.set()
+    end = (await changes(company.admin, job))[-1][1]
+    assert (end["state"], end["error"]["code"]) == ("cancelled", "no_longer_wanted")
+    assert end["error"]["message"].startswith("What the job was for was deleted or replaced")
+
+
 async def test_a_job_that_failed_says_what_to_do(company: Company) -> None:
     job = await accepted(company, "---")
     (_, end), *_ = reversed(await changes(company.admin, job, **{"accept-language": "fr"}))

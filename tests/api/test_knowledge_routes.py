@@ -1,11 +1,11 @@
 """Bases, documents, citations and receipts as clients meet them."""
 
-import asyncio
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from tests.integration.faults.outages import eventually
 from tests.stack import Caller, Company, Json, Stack
 
 REFUND = "Refunds are paid within a week."
@@ -66,12 +66,11 @@ async def test_the_life_of_a_base(company: Company) -> None:
 
 
 async def final_receipt(caller: Caller, what: str) -> Json:
-    async with asyncio.timeout(30):
-        while True:
-            receipt = await caller.got(f"/v1/deletion-receipts/{what}")
-            if receipt["status"] == "deleted":
-                return receipt
-            await asyncio.sleep(0.05)
+    async def deleted() -> Json | None:
+        receipt = await caller.got(f"/v1/deletion-receipts/{what}")
+        return receipt if receipt["status"] == "deleted" else None
+
+    return await eventually(deleted)
 
 
 @pytest.mark.parametrize(

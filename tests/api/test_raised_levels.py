@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_reindex_routes import ended, reindex
+from tests.integration.faults.outages import eventually
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import Step
 from tests.stack import Company, Json, Stack
@@ -48,12 +49,14 @@ class Scene:
 
     async def settled(self, path: str) -> tuple[str, str | None]:
         """Status and error of a document's newest version once it is done with."""
-        async with asyncio.timeout(30):
-            while True:
-                newest, *_ = (await self.company.admin.got(f"{path}/versions"))["data"]
-                if newest["status"] not in {"pending", "processing"}:
-                    return newest["status"], (newest["error"] or {}).get("code")
-                await asyncio.sleep(0.05)
+
+        async def done() -> tuple[str, str | None] | None:
+            newest, *_ = (await self.company.admin.got(f"{path}/versions"))["data"]
+            if newest["status"] in {"pending", "processing"}:
+                return None
+            return newest["status"], (newest["error"] or {}).get("code")
+
+        return await eventually(done)
 
     async def calls(self) -> list[tuple[str, str]]:
         """Level and decision of each call of the model, as the audit tells them."""

@@ -88,12 +88,13 @@ class Page:
 
     async def settled(self) -> Json:
         """The document once its newest version is done with."""
-        while True:
+
+        async def done() -> Json | None:
             document = await self.company.admin.got(self.path)
             pending = document["pending_version"] or document
-            if pending["status"] not in {"pending", "processing"}:
-                return document
-            await asyncio.sleep(0.05)
+            return None if pending["status"] in {"pending", "processing"} else document
+
+        return await eventually(done)
 
     async def found(self, by: Caller | None = None) -> list[tuple[str, str]]:
         """Version and text of what a question finds."""
@@ -202,7 +203,8 @@ async def test_a_text_that_failed_is_queued_again_by_itself_or_by_retry(
     failed = await page.settled()
     assert (failed["version"], failed["status"], failed["title"]) == ("1", "ready", "A document")
     assert failed["pending_version"]["status"] == "failed"
-    assert failed["pending_version"]["error"]["code"] == "bad_gateway"
+    error = failed["pending_version"]["error"]
+    assert (error["code"], set(error["message_i18n"])) == ("bad_gateway", {"en", "fr"})
     again = await page.put(content=DAWN, metadata={"again": True})
     assert (again["pending_version"]["version"], again["pending_version"]["status"]) == ("2", "pending")
     assert again["job_id"] != failed["job_id"]

@@ -135,6 +135,6 @@ async def delete_document(
     """Delete a document with its vectors in every generation, and return the receipt.
 
     503 `vector_store_unavailable` when the index does not answer: the document is out of sight all the
-    same, and `GET /v1/deletion-receipts/{document}` tells when it is really gone.
+    same, and `GET /v1/deletion-receipts/{receipt}` tells when it is really gone, by `details.receipt_id`.
     """
     return await services.deletions.delete(caller, base, document, tags.expected)

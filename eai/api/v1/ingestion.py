@@ -19,7 +19,7 @@ from eai.api.governed_route import GovernedRouter
 from eai.api.idempotency.records import Replay, replay
 from eai.api.intake import JSON, MIB, MULTIPART, accepts, validated
 from eai.api.requirement import require
-from eai.api.uploads import is_upload, read_upload
+from eai.api.uploads import form_media, is_upload, read_upload
 from eai.ingestion.schemas import (
     DocumentFields,
     DocumentReplacement,
@@ -71,7 +71,7 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _body(as_json: type[BaseModel], as_form: type[BaseModel]) -> dict[str, Any]:
-    content = {JSON: {"schema": _schema(as_json)}, MULTIPART: {"schema": _schema(as_form)}}
+    content = {JSON: {"schema": _schema(as_json)}, MULTIPART: form_media(_schema(as_form))}
     return {"requestBody": {"required": True, "content": content}}
 
 

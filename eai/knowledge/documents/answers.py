@@ -1,15 +1,23 @@
 """Documents turned into what clients read."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 from uuid import UUID
 
 from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
-from eai.knowledge.documents.schemas import DocumentOut, DocumentStatus, PendingVersion, VersionOut
+from eai.knowledge.documents.schemas import (
+    DocumentError,
+    DocumentOut,
+    DocumentStatus,
+    PendingVersion,
+    VersionOut,
+)
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
+from eai.platform.i18n import Language, messages
 
 
 def document_out(
@@ -25,7 +33,7 @@ def document_out(
         version=str(shown.number),
         pending_version=None if view.newest.id == shown.id else _pending(view.newest),
         job_id=view.newest.job_id if base.rights.can_write and view.newest.status != "ready" else None,
-        error=shown.error,
+        error=_error_out(shown.error),
         classification=base.level_of(level_at(document.classification)),
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
@@ -57,7 +65,7 @@ def version_out(
         content_type=version.content_type,
         content_hash=_content_hash(subject, base, document, version),
         language=version.language,
-        error=version.error,
+        error=_error_out(version.error),
         created_at=version.created_at,
         updated_at=version.updated_at,
     )
@@ -65,7 +73,23 @@ def version_out(
 
 def _pending(version: DocumentVersion) -> PendingVersion:
     return PendingVersion(
-        version=str(version.number), status=DocumentStatus(version.status), error=version.error
+        version=str(version.number),
+        status=DocumentStatus(version.status),
+        error=_error_out(version.error),
+    )
+
+
+def _error_out(error: Mapping[str, Any] | None) -> DocumentError | None:
+    if error is None:
+        return None
+    code, details = error["code"], dict(error.get("details", {}))
+    # A code of an older version may have no words any more.
+    message = messages().get(code)
+    return DocumentError(
+        code=code,
+        details=details,
+        message_i18n={each.value: message.say(each, details) if message else code for each in Language},
+        docs_url=f"/docs/errors/{code}",
     )
 
 

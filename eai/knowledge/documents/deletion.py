@@ -74,8 +74,10 @@ class Deletions:
         except Fenced:
             # A worker took over because this took long; it may even be done.
             return await self._receipt(run)
-        except Unavailable:
+        except Unavailable as error:
             await self._hand_back(run)
+            # It is out of sight for good, and goes on: this is where to see how far it is.
+            error.details["receipt_id"] = str(row.id)
             raise
         if receipt is None:
             raise NotFound
@@ -125,7 +127,7 @@ class Deletions:
         if row is None:
             raise NotFound
         if row.status != "deleted":
-            raise VectorStoreUnavailable
+            raise VectorStoreUnavailable(receipt_id=str(row.id))
         return receipt_out(row)
 
     async def _hand_back(self, run: JobRun) -> None:

@@ -89,12 +89,21 @@ class DocumentAcl(Schema):
     reason: Reason | None = None
 
 
+class DocumentError(Schema):
+    """Why a text was not taken in: the stable code, its values, and what to do in every language."""
+
+    code: str
+    details: dict[str, Any]
+    message_i18n: dict[str, str]
+    docs_url: str
+
+
 class PendingVersion(Schema):
     """A version newer than the one that answers."""
 
     version: str
     status: DocumentStatus
-    error: dict[str, Any] | None = None
+    error: DocumentError | None = None
 
 
 class DocumentOut(Schema):
@@ -113,7 +122,7 @@ class DocumentOut(Schema):
     version: str
     pending_version: PendingVersion | None
     job_id: UUID | None
-    error: dict[str, Any] | None
+    error: DocumentError | None
     classification: Classification
     readers: list[str] | None
     external_id: str | None
@@ -142,7 +151,7 @@ class VersionOut(Schema):
     content_type: str
     content_hash: str | None
     language: str | None
-    error: dict[str, Any] | None
+    error: DocumentError | None
     created_at: datetime
     updated_at: datetime
 

@@ -1,6 +1,5 @@
 """Two tenants with one of everything, and every kind of stranger."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -8,7 +7,8 @@ import psycopg
 from psycopg import sql
 
 from tests.conftest import DatabaseUrls
-from tests.stack import Caller, Company, Person, Stack
+from tests.integration.faults.outages import eventually
+from tests.stack import Caller, Company, Json, Person, Stack
 
 TENANT_ROLES = (
     "tenant_admin", "kb_manager", "developer", "data_steward", "security_officer", "auditor",
@@ -172,11 +172,13 @@ async def _failed(company: Company, base: str, level: str) -> tuple[str, str]:
     path = f"/v1/knowledge-bases/{base}/documents"
     body = {"title": f"Not about {level}", "content": f"--- {'-' * len(level)}", "classification": level}
     answer = await company.admin.post(path, json=body, headers={"prefer": "respond-async"})
-    while True:
+
+    async def failed() -> Json | None:
         document = await company.admin.got(answer.headers["location"])
-        if document["status"] == "failed":
-            return document["id"], document["job_id"]
-        await asyncio.sleep(0.05)
+        return document if document["status"] == "failed" else None
+
+    document = await eventually(failed)
+    return document["id"], document["job_id"]
 
 
 async def _reindexed(company: Company, base: str) -> str:
@@ -188,12 +190,12 @@ async def _reindexed(company: Company, base: str) -> str:
 
 async def reindexes_end(company: Company, base: str) -> None:
     """Return when no reindex of the base is under way."""
-    async with asyncio.timeout(30):
-        while True:
-            jobs = await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs", limit=200)
-            if {job["status"] for job in jobs["data"]} <= {"completed", "failed", "cancelled"}:
-                return
-            await asyncio.sleep(0.02)
+
+    async def are_over() -> bool:
+        jobs = await company.admin.got(f"/v1/knowledge-bases/{base}/reindex-jobs", limit=200)
+        return {job["status"] for job in jobs["data"]} <= {"completed", "failed", "cancelled"}
+
+    await eventually(are_over)
 
 
 async def _policy(company: Company) -> str:

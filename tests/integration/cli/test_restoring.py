@@ -30,6 +30,23 @@ def _refused(environ: Mapping[str, str], home: Path, file: Path, capsys: pytest.
     return capsys.readouterr().err
 
 
+def test_a_backup_that_is_not_there_is_named_with_what_to_name_instead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, missing = tmp_path / "home", tmp_path / "nosuch.tar"
+    said = _refused({}, home, missing, capsys)
+    assert said.endswith(f"there is no file {missing}; name one that `eai backup` wrote\n")
+    assert not home.exists()
+
+
+def test_what_the_system_refuses_is_told_with_the_file_and_without_a_number(
+    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below_a_file = file / "checkpoints.jsonl"
+    said = _refused({"EAI_AUDIT_ANCHOR_PATH": str(below_a_file)}, tmp_path / "home", file, capsys)
+    assert said == f"eai: {file}: file exists\n"
+
+
 def test_the_anchor_of_another_instance_is_kept_and_named(
     tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import httpx2
 import psycopg
@@ -23,6 +24,7 @@ HASTE = Pace(lease_s=3, heartbeat_s=0.5, stalled_after_s=2, sweep_interval_s=0.5
 HURRY = Pace(lease_s=6, heartbeat_s=1, stalled_after_s=4, sweep_interval_s=1)
 ENGINE_DEADLINE_S = 4.0
 _POLL_S = 0.05
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -219,13 +221,17 @@ async def ingest(
     )
 
 
-async def eventually(holds: Callable[[], Awaitable[bool] | bool], within_s: float = 30.0) -> None:
-    """Return as soon as `holds` does."""
+@overload
+async def eventually(holds: Callable[[], Awaitable[_T | None]], within_s: float = 30.0) -> _T: ...
+@overload
+async def eventually(holds: Callable[[], bool], within_s: float = 30.0) -> bool: ...
+async def eventually(holds: Callable[[], Any], within_s: float = 30.0) -> Any:
+    """What `holds` answers, as soon as that is something."""
     async with asyncio.timeout(within_s):
         while True:
             answer = holds()
-            if answer if isinstance(answer, bool) else await answer:
-                return
+            if found := (await answer if isawaitable(answer) else answer):
+                return found
             await asyncio.sleep(_POLL_S)
 
 

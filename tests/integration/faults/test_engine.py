@@ -49,7 +49,9 @@ async def test_without_an_engine_each_operation_does_what_was_promised(
         async with asyncio.timeout(3 * QUICKLY_S):
             assert is_refused(await query(company.admin, base, "refunds"))
             assert is_refused(await ingest(company.admin, base, "Refused"))
-            assert is_refused(await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{doomed}"))
+            deletion = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{doomed}")
+            assert is_refused(deletion)
+            assert deletion.json()["error"]["details"] == {"receipt_id": doomed}
         waiting = await ingest(company.admin, base, "Waiting", prefer="respond-async")
         assert (waiting.status_code, waiting.json()["status"]) == (202, "pending")
 

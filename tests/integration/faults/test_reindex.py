@@ -427,7 +427,7 @@ async def test_a_base_deleted_while_it_is_reindexed_leaves_nothing(
     base = await company.base()
     await company.document(base, "Refunds are paid within a week.")
     async with turnstile.holding(stage) as held:
-        await reindex(company, base)
+        job = await reindex(company, base)
         await held.reached.wait()
         assert (await company.admin.delete(f"/v1/knowledge-bases/{base}")).status_code == 202
 
@@ -436,6 +436,8 @@ async def test_a_base_deleted_while_it_is_reindexed_leaves_nothing(
 
         await eventually(is_deleted)
     await judge.judge(company.id)
+    shown = await company.admin.got(f"/v1/jobs/{job['job_id']}")
+    assert (shown["state"], shown["error"]["code"]) == ("cancelled", "no_longer_wanted")
 
 
 async def test_a_question_that_was_put_before_the_flip_finds_what_came_after(

@@ -12,11 +12,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from eai.cli import worker_finding
+from eai.cli.worker_finding import jobs_are_taken
 from eai.kernel.ids import JobId, TenantId
+from eai.platform import presence
 from eai.platform.database import Database
+from eai.platform.handlers import Group
 from eai.platform.jobs import Jobs
+from eai.platform.presence import processes
 from tests.conftest import DatabaseUrls, create_tenant, fresh_database
 from tests.integration.faults.outages import eventually
+from tests.stack import settings
 
 QUICK = {
     "knowledge.delete_document",
@@ -58,6 +64,54 @@ async def test_a_module_takes_the_jobs_of_its_groups_and_no_others(
         assert _taken(urls, tenant) == TAKEN[module]
 
 
+NOBODY = {"quick": 0, "ingestion": 0, "maintenance": 0}
+
+
+async def test_a_worker_is_seen_to_take_its_groups_until_it_ends(
+    urls: DatabaseUrls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_finding, "SHOWN_WITHIN_S", 0.0)
+    database = Database(urls.app)
+    await database.open()
+    try:
+        assert await processes(database) == NOBODY
+        async with _worker(urls, tmp_path, "quick"):
+            await eventually(lambda: _shown(urls) == [["quick"]])
+            assert await processes(database) == {**NOBODY, "quick": 1}
+            told = await jobs_are_taken(settings(urls.app, tmp_path))
+        assert (told.ok, told.says) == (
+            False,
+            "no process takes these jobs, which wait for ever: ingestion, maintenance",
+        )
+        assert str(told.mend).endswith(
+            "start `python -m workers.ingestion` and `python -m workers.maintenance`, "
+            "or `python -m workers.all` for every group"
+        )
+        assert (await processes(database), _shown(urls)) == (NOBODY, [])
+    finally:
+        await database.close()
+
+
+async def test_a_worker_that_was_killed_is_soon_taken_for_gone(urls: DatabaseUrls) -> None:
+    database = Database(urls.app)
+    await database.open()
+    try:
+        await presence.show(database, uuid4(), Group)
+        assert await processes(database) == {"quick": 1, "ingestion": 1, "maintenance": 1}
+        _pass_by(urls, "16 seconds")
+        assert await processes(database) == NOBODY
+        await presence.show(database, uuid4(), [Group.QUICK])
+        assert len(_shown(urls)) == 2
+        _pass_by(urls, "61 minutes")
+        own = uuid4()
+        await presence.show(database, own, [Group.INGESTION])
+        assert _shown(urls) == [["ingestion"]]
+        await presence.withdraw(database, own)
+        assert _shown(urls) == []
+    finally:
+        await database.close()
+
+
 async def test_as_many_jobs_run_at_a_time_as_the_setting_says(urls: DatabaseUrls, tmp_path: Path) -> None:
     tenant = await _tenant_with_jobs(urls, [*INGESTION] * 3)
     async with await psycopg.AsyncConnection.connect(urls.admin) as holding:
@@ -84,6 +138,16 @@ def _taken(urls: DatabaseUrls, tenant: TenantId) -> set[str]:
     with psycopg.connect(urls.admin) as admin:
         rows = admin.execute("SELECT name FROM eai.jobs WHERE tenant_id = %s AND attempt > 0", [tenant])
         return {name for (name,) in rows}
+
+
+def _shown(urls: DatabaseUrls) -> list[list[str]]:
+    with psycopg.connect(urls.admin) as admin:
+        return [groups for (groups,) in admin.execute("SELECT groups FROM eai.worker_processes")]
+
+
+def _pass_by(urls: DatabaseUrls, time: str) -> None:
+    with psycopg.connect(urls.admin) as admin:
+        admin.execute("UPDATE eai.worker_processes SET seen_at = seen_at - %s::interval", [time])
 
 
 def _waiting_for_locks(urls: DatabaseUrls) -> int:

@@ -44,14 +44,37 @@ async def test_readiness_names_what_does_not_answer(plumbing: Plumbing) -> None:
         plumbing.vectors.fails_at_commit = True
         not_ready = await client.get("/readyz")
         alive = await client.get("/healthz")
-    assert ready.json() == {"status": "ready", "dependencies": {"database": "ok", "vector_store": "ok"}}
+    nobody_works = {"quick": "missing", "ingestion": "missing", "maintenance": "missing"}
+    assert ready.json() == {
+        "status": "ready",
+        "dependencies": {"database": "ok", "vector_store": "ok"},
+        "workers": nobody_works,
+    }
     assert not_ready.status_code == 503
     assert not_ready.json() == {
         "status": "unavailable",
         "dependencies": {"database": "ok", "vector_store": "unavailable"},
+        "workers": nobody_works,
     }
     assert not_ready.headers["retry-after"] == "5"
     assert alive.status_code == 200
+
+
+async def test_jobs_that_nobody_takes_are_named_and_requests_are_answered_without(plumbing: Plumbing) -> None:
+    async with plumbing.client(address="127.0.0.1") as client:
+        plumbing.database.working = {"quick": 2, "maintenance": 1}
+        ready = await client.get("/readyz")
+        told = (await client.get("/metrics")).text
+        plumbing.database.fails_at_commit = True
+        unknown = await client.get("/readyz")
+    assert ready.status_code == 200
+    assert ready.json()["workers"] == {"quick": "ok", "ingestion": "missing", "maintenance": "ok"}
+    assert [line for line in told.splitlines() if line.startswith("eai_worker_processes{")] == [
+        'eai_worker_processes{group="quick"} 2.0',
+        'eai_worker_processes{group="ingestion"} 0.0',
+        'eai_worker_processes{group="maintenance"} 1.0',
+    ]
+    assert unknown.json()["workers"] == {"quick": "unknown", "ingestion": "unknown", "maintenance": "unknown"}
 
 
 async def test_metrics_are_for_this_machine_or_an_operator(plumbing: Plumbing) -> None:

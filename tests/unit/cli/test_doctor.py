@@ -52,6 +52,7 @@ async def test_without_anything_running_each_dependency_says_how_to_get_it(home:
         "schema": f"{start}, or set EAI_DATABASE_URL",
         "engine": f"{start}; its log is logs/engine.log in the home",
         "master key": "start `eai up` once, or set EAI_MASTER_KEY",
+        "workers": f"{start}, or set EAI_DATABASE_URL",
         "stored data": f"{start}, or set EAI_DATABASE_URL",
         "kill switches": f"{start}, or set EAI_DATABASE_URL",
     }
