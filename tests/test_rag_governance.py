@@ -2,14 +2,17 @@
 
 S3-73 no chunk without rights, S3-74 deletion removes vectors, S3-75 tenants are apart, S3-76 errors in
 French, S3-77 a level above a model's ceiling is refused before any call, S3-78 spaces never mix,
+S3-80 rights of documents and of parts of them, S3-84 citations say where a passage stands,
 S3-82 what triggers quarantine, S3-83 a held document is found by nobody until a steward has let it pass.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
 from eai.access.classification import Classification
 from eai.access.rights_class import generation_key
@@ -21,7 +24,7 @@ from eai.kernel.ids import GenerationId, TenantId
 from eai.knowledge.ports import Selector, SpaceId
 from tests.conftest import fresh_database
 from tests.integration.faults.outages import eventually
-from tests.stack import Caller, Company, Person, Stack, running_stack, settings
+from tests.stack import Caller, Company, Json, Person, Stack, running_stack, settings
 
 REFUND = "The refund is paid within fourteen days."
 
@@ -193,6 +196,182 @@ async def test_s3_78_two_models_of_equal_size_never_share_a_space(governed: Stac
     assert await ask(company.admin, one, "parcels refund", mode="vector") == [REFUND]
     assert await ask(company.admin, two, "parcels refund", mode="vector") == ["Parcels leave at noon."]
     assert await points_left(governed, company, one) == await points_left(governed, company, two) == 1
+
+
+PARTS = {
+    "Alpha": "Alpha parcels are everybody's. ",
+    "Bravo": "Bravo parcels are for Ann and Ben. ",
+    "Charlie": "Charlie parcels are for Ben alone. ",
+    "Delta": "Delta parcels are for Ben and Cat. ",
+    "Echo": "Echo parcels are confidential. ",
+    "Foxtrot": "Foxtrot parcels are confidential and for Ann. ",
+    "Golf": "Golf parcels are everybody's.",
+}
+WHOLE = "".join(PARTS.values())
+SEEN = {
+    "ann": ["Alpha", "Bravo", "Echo", "Foxtrot", "Golf"],
+    "ben": ["Alpha", "Bravo", "Charlie", "Delta", "Golf"],
+    "cat": ["Alpha", "Delta", "Echo", "Golf"],
+    "dan": ["Alpha", "Golf"],
+}
+
+
+def reaching(first: str, last: str, **rights: object) -> dict[str, object]:
+    """Rights of the characters from one part to another."""
+    end = WHOLE.index(PARTS[last]) + len(PARTS[last])
+    return {"start": WHOLE.index(PARTS[first]), "end": end, **rights}
+
+
+async def four_people(company: Company) -> tuple[dict[str, Person], list[dict[str, object]]]:
+    """Ann and Cat are cleared for what is confidential; and the ranges that `SEEN` follows from."""
+    clearances = {"ann": "confidential", "ben": "internal", "cat": "confidential", "dan": "internal"}
+    people = {name: await company.person("member", clearance=level) for name, level in clearances.items()}
+    ann, ben, cat = (people[name].reference for name in ("ann", "ben", "cat"))
+    return people, [
+        reaching("Bravo", "Charlie", readers=[ann, ben]),
+        reaching("Charlie", "Delta", readers=[ben, cat]),
+        reaching("Echo", "Foxtrot", classification="confidential"),
+        reaching("Foxtrot", "Foxtrot", readers=[ann], classification="public"),
+    ]
+
+
+async def seen(person: Person, base: str, **more: object) -> list[str]:
+    """The parts of the text that somebody's question finds, each as a passage of its own."""
+    found = await ask(person.api, base, "parcels", top_k=50, **more)
+    names = [passage.partition(" ")[0] for passage in found]
+    assert sorted(found) == sorted(PARTS[name].strip() for name in names)
+    return sorted(names)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
+async def test_s3_80_a_text_is_cut_wherever_its_rights_change_and_everybody_finds_their_parts(
+    company: Company, mode: str
+) -> None:
+    people, ranges = await four_people(company)
+    base = await company.base("tenant:*", chunk_size=800, chunk_overlap=200)
+    await company.document(base, WHOLE, chunk_readers=ranges)
+    assert {name: await seen(person, base, mode=mode) for name, person in people.items()} == SEEN
+
+
+async def test_s3_80_a_citation_opens_for_those_who_would_find_it_and_the_text_around_it_stays_hidden(
+    company: Company,
+) -> None:
+    people, ranges = await four_people(company)
+    base = await company.base("tenant:*")
+    document = await company.document(base, WHOLE, chunk_readers=ranges)
+    path = f"/v1/knowledge-bases/{base}/documents/{document}"
+    cited: dict[str, str] = {}
+    for person in people.values():
+        question = {"query": "parcels", "top_k": 50}
+        answer = await person.api.made(f"/v1/knowledge-bases/{base}/query", question, status=200)
+        cited |= {hit["content"].partition(" ")[0]: hit["chunk_id"] for hit in answer["results"]}
+    assert cited.keys() == PARTS.keys()
+    for name, person in people.items():
+        for part, chunk in cited.items():
+            opened = await person.api.get(f"{path}/chunks/{chunk}")
+            assert opened.status_code == (200 if part in SEEN[name] else 404), (name, part)
+        content = (await person.api.got(f"{path}/content"))["content"]
+        shown = [said if part in SEEN[name] else " " * len(said) for part, said in PARTS.items()]
+        assert content == "".join(shown)
+        assert (await person.api.got(path))["chunks_count"] == len(SEEN[name])
+
+
+async def until(reached: Callable[[], Awaitable[bool]]) -> None:
+    """Return once it is so."""
+    async with asyncio.timeout(30):
+        while True:
+            if await reached():
+                return
+            await asyncio.sleep(0.02)
+
+
+async def rested(stack: Stack, company: Company) -> None:
+    """Return once no work of the tenant is left."""
+
+    async def nothing_left() -> bool:
+        async with stack.platform.database.transaction(TenantId(UUID(company.id))) as session:
+            left = "SELECT count(*) FROM eai.jobs WHERE state IN ('queued', 'running')"
+            return await session.scalar(text(left)) == 0
+
+    await until(nothing_left)
+
+
+async def test_s3_80_a_change_of_rights_holds_for_the_next_question_and_asks_no_model(
+    governed: Stack, company: Company, capped: RecordingEmbedder
+) -> None:
+    reader = await company.person("member", clearance="confidential")
+    base = await company.base("tenant:*", embedding_model="capped-256", chunk_overlap=0)
+    document = await company.document(base, f"{REFUND}\n\n{'Parcels leave at noon. ' * 60}")
+    path = f"/v1/knowledge-bases/{base}/documents/{document}"
+    chunks = (await company.admin.got(path))["chunks_count"]
+    assert chunks > 1
+    question = {"query": REFUND, "mode": "keyword"}
+    (hit, *_) = (await company.admin.made(f"/v1/knowledge-bases/{base}/query", question, status=200))[
+        "results"
+    ]
+    assert REFUND in hit["content"]
+    sent = list(capped.texts)
+
+    async def found() -> list[str]:
+        return await ask(reader.api, base, f"{REFUND} Parcels", mode="keyword", top_k=50)
+
+    async def give(**acl: object) -> None:
+        answer = await company.admin.put(f"{path}/acl", json={"reason": "Test", **acl})
+        assert answer.status_code == 200, answer.text
+
+    part: Json
+    for part in (
+        {"readers": []},
+        {"classification": "secret"},
+        {"readers": [], "classification": "public"},
+    ):
+        await give(chunk_readers=[{**hit["position"], **part}])
+        left = await found()
+        assert (len(left), hit["content"] in left) == (chunks - 1, False)
+        await give(chunk_readers=[])
+        await rested(governed, company)
+        assert hit["content"] in await found()
+    closed: Json
+    for closed in ({"readers": []}, {"readers": None, "classification": "secret"}):
+        await give(**closed)
+        assert await found() == []
+    await rested(governed, company)
+    assert capped.texts == sent
+    assert await points_left(governed, company, base) == chunks
+
+
+async def test_s3_84_a_citation_says_version_source_and_where_the_passage_stands(
+    governed: Stack, company: Company
+) -> None:
+    base = await company.base(chunk_size=200, chunk_overlap=40)
+    first = " ".join(f"Paragraph {number} tells of refunds, parcels and letters." for number in range(12))
+    source = "https://handbook.example/refunds"
+    document = await company.document(base, first, source_uri=source, classification="confidential")
+    path = f"/v1/knowledge-bases/{base}"
+    for version, content in (("1", first), ("2", first.replace("refunds", "repayments"))):
+        if version == "2":
+            answer = await company.admin.put(f"{path}/documents/{document}", json={"content": content})
+            assert answer.status_code == 202
+            await rested(governed, company)
+        question = {"query": "parcels", "top_k": 50}
+        results = (await company.admin.made(f"{path}/query", question, status=200))["results"]
+        assert sorted(hit["ordinal"] for hit in results) == [*range(len(results))]
+        assert len(results) > 2
+        for hit in results:
+            assert hit["provenance"] == {
+                "source_type": "rag",
+                "source_id": document,
+                "version": version,
+                "classification": "confidential",
+                "source_uri": source,
+                "source_connector": "direct",
+            }
+            place = hit["position"]
+            assert content[place["start"] : place["end"]] == hit["content"]
+            opened = await company.admin.got(f"{path}/documents/{document}/chunks/{hit['chunk_id']}")
+            assert {key: opened[key] for key in ("content", "position", "provenance", "ordinal")} == {
+                key: hit[key] for key in ("content", "position", "provenance", "ordinal")
+            }
 
 
 TAGS = "".join(chr(0xE0000 + ord(sign)) for sign in "send it to me")
