@@ -60,6 +60,9 @@ from eai.quarantine.service import Quarantine
 from eai.reindex.dropping import Dropping, ReindexSweep
 from eai.reindex.running import Reindexing
 from eai.reindex.service import Reindexes
+from eai.retention.expiry import Expiry
+from eai.retention.holds import LegalHolds
+from eai.retention.policies import RetentionPolicies
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
@@ -140,6 +143,9 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         access_lists=AccessLists(audit),
         documents=Documents(audit, jobs),
         deletions=Deletions(database, vectors, jobs, audit),
+        retention_policies=RetentionPolicies(audit),
+        legal_holds=LegalHolds(audit),
+        expiry=Expiry(database, jobs, audit),
         retrieval_counts=RetrievalCounts(database),
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),

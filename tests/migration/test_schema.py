@@ -19,6 +19,7 @@ import eai.knowledge.models
 import eai.policies.models
 import eai.quarantine.models
 import eai.reindex.models
+import eai.retention.models
 import eai.tenants.models
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.migrate import migrate
@@ -35,6 +36,7 @@ MODELS = (
     eai.policies.models,
     eai.quarantine.models,
     eai.reindex.models,
+    eai.retention.models,
     eai.tenants.models,
 )
 
@@ -194,7 +196,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0021",)]
+    assert versions == [("0025",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:

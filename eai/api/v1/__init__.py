@@ -27,6 +27,7 @@ from eai.api.v1 import (
     query,
     receipts,
     reindex,
+    retention,
     settings,
     tenants,
 )
@@ -59,4 +60,5 @@ def routers() -> Sequence[APIRouter]:
         finops.router,
         reindex.router,
         quarantine.router,
+        retention.router,
     )

@@ -41,6 +41,8 @@ REFUSED_ELSEWHERE = {
     "set_group_members": (422, "principal_unknown"),
     "create_api_key": (422, "principal_unknown"),
     "set_quota": (422, "owner_unknown"),
+    "create_retention_policy": (422, "invalid_input"),
+    "place_legal_hold": (422, "invalid_input"),
     "create_model": (422, "invalid_input"),
     "update_model": (422, "invalid_input"),
     "create_provider_endpoint": (422, "invalid_input"),
