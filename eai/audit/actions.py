@@ -58,6 +58,8 @@ class AuditAction(StrEnum):
     LEGAL_HOLD_RELEASE = "retention.hold.release"
     DOCUMENT_EXPIRE = "retention.document.expire"
 
+    LINEAGE_READ = "lineage.read"
+
     PROVIDER_ENDPOINT_CREATE = "provider_endpoint.create"
     PROVIDER_ENDPOINT_UPDATE = "provider_endpoint.update"
     PROVIDER_ENDPOINT_DELETE = "provider_endpoint.delete"

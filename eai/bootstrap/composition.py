@@ -47,6 +47,7 @@ from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.ports import Vectors
+from eai.lineage.service import Lineage
 from eai.platform.database import Database
 from eai.platform.egress import Allowance
 from eai.platform.jobs import Jobs, Pace
@@ -146,6 +147,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         retention_policies=RetentionPolicies(audit),
         legal_holds=LegalHolds(audit),
         expiry=Expiry(database, jobs, audit),
+        lineage=Lineage(),
         retrieval_counts=RetrievalCounts(database),
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),

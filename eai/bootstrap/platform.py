@@ -36,6 +36,7 @@ from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
+from eai.lineage.service import Lineage
 from eai.platform.database import Database
 from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import Jobs
@@ -93,6 +94,7 @@ class Platform:
     retention_policies: RetentionPolicies
     legal_holds: LegalHolds
     expiry: Expiry
+    lineage: Lineage
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     retrieval: Retrieval

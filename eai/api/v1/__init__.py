@@ -16,6 +16,7 @@ from eai.api.v1 import (
     jobs,
     kill_switches,
     knowledge_bases,
+    lineage,
     me,
     models,
     openai,
@@ -61,4 +62,5 @@ def routers() -> Sequence[APIRouter]:
         reindex.router,
         quarantine.router,
         retention.router,
+        lineage.router,
     )

@@ -64,6 +64,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.LEGAL_HOLD_PLACE: "A document or a base must not be removed from here on.",
     AuditAction.LEGAL_HOLD_RELEASE: "What was held may be removed again.",
     AuditAction.DOCUMENT_EXPIRE: "A document was due under a policy, and is out of sight from here on.",
+    AuditAction.LINEAGE_READ: "Somebody followed a document: to its versions, passages or answers.",
     AuditAction.PROVIDER_ENDPOINT_CREATE: "An endpoint was approved. Its key is nowhere in the audit.",
     AuditAction.PROVIDER_ENDPOINT_UPDATE: "Where an endpoint is, what it may see or whom it serves changed.",
     AuditAction.PROVIDER_ENDPOINT_DELETE: "An endpoint and its key were removed.",
