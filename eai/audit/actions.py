@@ -51,6 +51,15 @@ class AuditAction(StrEnum):
     CHUNK_READ = "knowledge.chunk.read"
     KNOWLEDGE_QUERY = "knowledge.query"
 
+    RETENTION_POLICY_CREATE = "retention.policy.create"
+    RETENTION_POLICY_UPDATE = "retention.policy.update"
+    RETENTION_POLICY_DELETE = "retention.policy.delete"
+    LEGAL_HOLD_PLACE = "retention.hold.place"
+    LEGAL_HOLD_RELEASE = "retention.hold.release"
+    DOCUMENT_EXPIRE = "retention.document.expire"
+
+    LINEAGE_READ = "lineage.read"
+
     PROVIDER_ENDPOINT_CREATE = "provider_endpoint.create"
     PROVIDER_ENDPOINT_UPDATE = "provider_endpoint.update"
     PROVIDER_ENDPOINT_DELETE = "provider_endpoint.delete"

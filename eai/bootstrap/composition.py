@@ -47,6 +47,7 @@ from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.ports import Vectors
+from eai.lineage.service import Lineage
 from eai.platform.database import Database
 from eai.platform.egress import Allowance
 from eai.platform.jobs import Jobs, Pace
@@ -60,6 +61,9 @@ from eai.quarantine.service import Quarantine
 from eai.reindex.dropping import Dropping, ReindexSweep
 from eai.reindex.running import Reindexing
 from eai.reindex.service import Reindexes
+from eai.retention.expiry import Expiry
+from eai.retention.holds import LegalHolds
+from eai.retention.policies import RetentionPolicies
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
@@ -140,6 +144,10 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         access_lists=AccessLists(audit),
         documents=Documents(audit, jobs),
         deletions=Deletions(database, vectors, jobs, audit),
+        retention_policies=RetentionPolicies(audit),
+        legal_holds=LegalHolds(audit),
+        expiry=Expiry(database, jobs, audit),
+        lineage=Lineage(),
         retrieval_counts=RetrievalCounts(database),
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),

@@ -36,6 +36,7 @@ from eai.knowledge.documents.service import Documents
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
+from eai.lineage.service import Lineage
 from eai.platform.database import Database
 from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import Jobs
@@ -45,6 +46,9 @@ from eai.policies.tenant_policies import TenantPolicies
 from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
 from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
 from eai.reindex.service import Reindexes
+from eai.retention.expiry import Expiry
+from eai.retention.holds import LegalHolds
+from eai.retention.policies import RetentionPolicies
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
 from eai.tenants.service import Tenants
@@ -87,6 +91,10 @@ class Platform:
     access_lists: AccessLists
     documents: Documents
     deletions: Deletions
+    retention_policies: RetentionPolicies
+    legal_holds: LegalHolds
+    expiry: Expiry
+    lineage: Lineage
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     retrieval: Retrieval
@@ -113,7 +121,13 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     later = try_later(platform.database, platform.jobs)
     dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
-    return {**knowledge, INGESTION_JOB: ingestion, **reindex, **platform.integrity_jobs.handlers()}
+    return {
+        **knowledge,
+        INGESTION_JOB: ingestion,
+        **reindex,
+        **platform.expiry.handlers(),
+        **platform.integrity_jobs.handlers(),
+    }
 
 
 async def warm_up(platform: Platform) -> None:
@@ -134,3 +148,4 @@ async def maintain(platform: Platform) -> None:
     await platform.retrieval_counts.forget_due()
     await platform.integrity_jobs.queue_due(platform.settings.worker.integrity_interval_s)
     await platform.reindex_sweep.run_due()
+    await platform.expiry.queue_due(platform.settings.worker.retention_interval_s)

@@ -21,6 +21,12 @@ class DocumentNotReady(Conflict):
     code = "document_not_ready"
 
 
+class UnderLegalHold(Conflict):
+    """A legal hold keeps what was to be removed."""
+
+    code = "under_legal_hold"
+
+
 class PermissionMissing(Forbidden):
     """The base is visible to the caller, but does not grant `permission`."""
 

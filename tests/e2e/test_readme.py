@@ -36,6 +36,8 @@ VISITS = {
         "docs/how-to/set-quotas.md",
         "docs/how-to/reindex.md",
         "docs/how-to/delete-and-receipts.md",
+        "docs/how-to/keep-for-a-time.md",
+        "docs/how-to/follow-a-document.md",
         "docs/how-to/verify-the-audit-offline.md",
         "docs/how-to/read-the-metrics.md",
         "docs/how-to/examine-and-repair.md",

@@ -19,6 +19,7 @@ import eai.knowledge.models
 import eai.policies.models
 import eai.quarantine.models
 import eai.reindex.models
+import eai.retention.models
 import eai.tenants.models
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.migrate import migrate
@@ -35,6 +36,7 @@ MODELS = (
     eai.policies.models,
     eai.quarantine.models,
     eai.reindex.models,
+    eai.retention.models,
     eai.tenants.models,
 )
 

@@ -16,6 +16,7 @@ from eai.api.v1 import (
     jobs,
     kill_switches,
     knowledge_bases,
+    lineage,
     me,
     models,
     openai,
@@ -27,6 +28,7 @@ from eai.api.v1 import (
     query,
     receipts,
     reindex,
+    retention,
     settings,
     tenants,
 )
@@ -59,4 +61,6 @@ def routers() -> Sequence[APIRouter]:
         finops.router,
         reindex.router,
         quarantine.router,
+        retention.router,
+        lineage.router,
     )

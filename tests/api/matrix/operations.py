@@ -35,6 +35,10 @@ KINDS = {
     "endpoint": "endpoint",
     "scope": "switch",
     "policy": "policy",
+    "retention_policy": "retention_policy",
+    "legal_hold": "legal_hold",
+    "knowledge_base_id": "base",
+    "document_id": "document",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,
     "tenant": "tenant",

@@ -87,6 +87,26 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "review_document": lambda ids: Valid(
         {"decision": "reject", "comment": "Nobody needs it."}, path={"document": ids.held}
     ),
+    # Each under a level of its own: there is one policy for each kind of document.
+    "create_retention_policy": lambda ids: Valid(
+        {"knowledge_base_id": ids.base, "classification": "secret", "keep_days": 36500}
+    ),
+    "list_retention_policies": lambda _: Valid(),
+    "get_retention_policy": lambda _: Valid(),
+    "update_retention_policy": lambda _: Valid({"keep_days": 30000}),
+    "delete_retention_policy": lambda _: Valid(),
+    "list_due_documents": lambda _: Valid(query={"within_days": "1"}),
+    "list_expired_documents": lambda _: Valid(),
+    "place_legal_hold": lambda ids: Valid(
+        {"knowledge_base_id": ids.kept_base, "document_id": ids.kept, "reason": "Asked for by a court."}
+    ),
+    "list_legal_holds": lambda _: Valid(),
+    "get_legal_hold": lambda _: Valid(),
+    "release_legal_hold": lambda _: Valid({"reason": "The case is closed."}),
+    "get_document_lineage": lambda _: Valid(),
+    "list_version_lineage": lambda _: Valid(),
+    "list_chunk_lineage": lambda _: Valid(),
+    "list_citing_answers": lambda _: Valid(),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),
     "set_policy": lambda _: Valid({"cedar": "forbid (principal is Agent, action, resource);"}),

@@ -46,6 +46,12 @@ class Things:
     quota: str
     tenant: str
     policy: str
+    retention_policy: str
+    kept_base: str
+    """A base that nothing here removes, with one document in it."""
+    kept: str
+    legal_hold: str
+    """A hold on that document."""
     provider: str
     """The name of an endpoint that serves this tenant alone."""
     model: str
@@ -126,6 +132,8 @@ async def things_of(company: Company) -> Things:
         quota=await _quota(company, group),
         tenant=company.id,
         policy=await _policy(company),
+        retention_policy=await _retention_policy(company, base),
+        **await _kept(company),
         provider=provider["name"],
         model=await company.model(provider["name"]),
         ranker=await company.model(answering, capability="rerank"),
@@ -205,6 +213,20 @@ async def _policy(company: Company) -> str:
     answer = await company.admin.put(f"/v1/policies/{name}", json={"cedar": text})
     assert answer.status_code == 200, answer.text
     return name
+
+
+async def _retention_policy(company: Company, base: str) -> str:
+    """The id of a policy under which nothing of here is due."""
+    body = {"knowledge_base_id": base, "classification": "public", "keep_days": 36_500}
+    return str((await company.admin.made("/v1/retention/policies", body))["id"])
+
+
+async def _kept(company: Company) -> dict[str, str]:
+    base = await company.base()
+    document = await company.document(base, "What the court asked for.")
+    body = {"knowledge_base_id": base, "document_id": document, "reason": "Nobody may remove it."}
+    hold = await company.admin.made("/v1/retention/holds", body)
+    return {"kept_base": base, "kept": document, "legal_hold": hold["id"]}
 
 
 async def _quota(company: Company, owner: str) -> str:

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0026"
-down_revision = "0021"
+down_revision = "0025"
 
 
 def upgrade() -> None:
