@@ -7,6 +7,7 @@ may not see are written, and somebody looks how long the row is held that every 
 import asyncio
 import math
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,14 +33,19 @@ _MOST_S = 600
 
 @dataclass(frozen=True)
 class Waits:
-    """Milliseconds: the median away from any flip, and the longest around one."""
+    """Milliseconds: the median, and the longest of each stretch of time away from a flip and around one.
+
+    Something is the longest in any stretch: a flip takes what is longer around it than elsewhere.
+    """
 
     usual: float
-    longest: float
+    elsewhere: Sequence[float]
+    around: Sequence[float]
 
     @property
     def pause(self) -> float:
-        return self.longest - self.usual
+        """What a flip adds, in the middle of all flips."""
+        return middle(self.around) - middle(self.elsewhere)
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ async def flipped(prober: Prober, admin: httpx2.AsyncClient, job: Json, times: i
     queries, writes = (
         _waits(dict(zip(each.sent_at, each.ms, strict=True)), spans) for each in (answers, written)
     )
-    note(f"{times} flips: queries {queries.longest:.0f} ms, writes {writes.longest:.0f} ms")
+    note(f"{times} flips: queries {queries.pause:.0f} ms, writes {writes.pause:.0f} ms")
     return Flips(times, queries, writes, _waits(row, spans), faults)
 
 
@@ -136,9 +142,18 @@ async def _look(product: Product, base: str, is_over: asyncio.Event) -> Mapping[
 
 
 def _waits(took: Mapping[float, float], spans: Sequence[tuple[float, float]]) -> Waits:
-    around = [ms for at, ms in took.items() if any(first <= at <= last for first, last in spans)]
-    away = [ms for at, ms in took.items() if not any(first <= at <= last for first, last in spans)]
-    return Waits(middle(away), max(around))
+    away = {at: ms for at, ms in took.items() if not any(first <= at <= last for first, last in spans)}
+    around = [[ms for at, ms in took.items() if first <= at <= last] for first, last in spans]
+    return Waits(middle([*away.values()]), _longest_of_each(away), [max(each) for each in around if each])
+
+
+def _longest_of_each(away: Mapping[float, float]) -> list[float]:
+    """Of each stretch that is as long as what is looked at around a flip, and that no flip cuts short."""
+    stretches: dict[int, dict[float, float]] = defaultdict(dict)
+    for at, ms in away.items():
+        stretches[int(at / (_BEFORE_S + _AFTER_S))][at] = ms
+    whole = 0.8 * (_BEFORE_S + _AFTER_S)
+    return [max(each.values()) for each in stretches.values() if max(each) - min(each) > whole]
 
 
 _HOLD = "SELECT FROM eai.knowledge_bases WHERE id = %s FOR KEY SHARE"

@@ -240,7 +240,17 @@ def _flip_rows(flips: Flips) -> list[list[str]]:
     return [
         [
             name,
-            *(f"{each:.1f}" for each in (waits.usual, waits.longest, waits.pause)),
+            *(
+                f"{each:.1f}"
+                for each in [
+                    waits.usual,
+                    middle(waits.elsewhere),
+                    max(waits.elsewhere),
+                    middle(waits.around),
+                    max(waits.around),
+                    waits.pause,
+                ]
+            ),
             wanted(f"< {WANTED_MS:.0f}", holds=waits.pause < WANTED_MS),
         ]
         for name, waits in named.items()
@@ -260,7 +270,9 @@ _CPU_HEAD = [
     *("base", "ingest API", "ingest engine", "ingest PostgreSQL"),
     *("reindex worker", "reindex engine", "reindex PostgreSQL"),
 ]
-_FLIP_HEAD = ["milliseconds", "usual", "longest at a flip", "pause", "wanted"]
+_FLIP_HEAD = [
+    *("milliseconds", "usual", "longest elsewhere", "worst", "longest at a flip", "worst", "pause", "wanted"),
+]
 
 _EXPLAINED = """
 A whole product with one worker process. The first base is a large one of which the prober sees {reader}, by
@@ -276,8 +288,10 @@ and beside: with more than a few tenths, milliseconds and rates are those of a c
 
 _FLIPPED = """
 The moment of the flip: {count} rollbacks to and fro, with the prober and {writes} small documents written a
-second. `usual` is the median away from any flip, `longest` the longest of what began from half a second
-before a flip to a second after it. The last row is the row of the base that every write holds for a moment.
+second. `usual` is the median away from any flip. `longest` is the longest of what began from half a second
+before a flip to a second after it, and in as long a time elsewhere: of all such times the median, and beside
+it the worst. `pause` is what the median flip adds. The last row is the row of the base that every write holds
+for a moment.
 """
 
 

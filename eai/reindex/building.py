@@ -50,7 +50,9 @@ POINTS_PER_WRITE = 64
 DOCUMENTS_PER_BATCH = 256
 CALLS_PER_BATCH = 4
 """What a batch costs besides its passages, about thirty statements, it costs once for all these calls."""
-
+REST = 0.5
+"""How long is rested after a batch, for each second of work on it: those who ask want the same processors,
+and no nice value makes PostgreSQL and the engine give way. Waiting for a model is no work."""
 
 MOST_IN_VAIN = 5
 """So often in a row what is missing is looked for and nothing of it brought."""
@@ -143,15 +145,30 @@ class Building:
         return batch
 
     async def _bring(self, run: JobRun, task: Task, batch: Sequence[Missing]) -> int:
+        """Tells how many were brought, once it has rested from it."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        drafts, now = await self._drafted(run, task, batch)
+        if not drafts:
+            return 0
+        prepared = clock()
+        drafts = await self._embedded(run, task, now, drafts)
+        answered = clock()
+        brought = await self._keep(run, task, now, drafts)
+        await asyncio.sleep(REST * (prepared - began + clock() - answered))
+        return brought
+
+    async def _drafted(
+        self, run: JobRun, task: Task, batch: Sequence[Missing]
+    ) -> tuple[Sequence[Draft], Present]:
         async with self._database.transaction(run.tenant) as session:
             now = await present(session, run, task.base)
             sources = await _sources(session, task, now.base, batch)
         drafts = await asyncio.to_thread(_drafts, sources, now)
         async with self._database.transaction(run.tenant) as session:
-            drafts = await _numbered(session, now.base, drafts)
-        if not drafts:
-            return 0
-        drafts = await self._embedded(run, task, now, drafts)
+            return await _numbered(session, now.base, drafts), now
+
+    async def _keep(self, run: JobRun, task: Task, now: Present, drafts: Sequence[Draft]) -> int:
         try:
             await self._write(now.target, drafts)
             unwanted = await self._store(run, task, now.target, drafts)

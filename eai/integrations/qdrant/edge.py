@@ -112,6 +112,16 @@ class EdgeShards:
     def is_flushed(self) -> bool:
         return all(shard.is_flushed for shard in self._open.values())
 
+    @property
+    def is_arranged(self) -> bool:
+        return all(shard.is_arranged for shard in self._open.values())
+
+    def arrange(self) -> None:
+        """Rearrange the segments of one shard that has changed enough; blocks for seconds."""
+        changed = next((shard for shard in self._open.values() if not shard.is_arranged), None)
+        if changed is not None:
+            changed.optimize()
+
     def flush(self) -> None:
         for shard in self._open.values():
             shard.flush()

@@ -18,7 +18,7 @@ own bound.
 class Layout:
     """Scanned exactly (`links` 0) or linked in a graph of `links` edges a node.
 
-    `optimize_after` is the number of changes after which a write pays for rearranging the segments.
+    `optimize_after` is the number of changes after which rearranging the segments is worth its time.
     It must be `None` with a graph: building one blocks the process for minutes.
     """
 
@@ -60,7 +60,7 @@ EXACT = Layout(
     search_breadth=None,
     optimize_after=50_000,
 )
-"""Exact search over immutable segments that one query reads in parallel; arranging 50,000 points: 2 s."""
+"""Exact search over immutable segments that one query reads in parallel; arranging 50,000 points: 3 s."""
 
 GRAPH = Layout(
     links=16,

@@ -21,6 +21,10 @@ from eai.knowledge.ports import SpaceId
 
 BATCH_SEARCHES = 16
 FLUSH_WHEN_IDLE_S = 2.0
+ARRANGE_WHEN_IDLE_S = 8.0
+"""Once more so long without a request. Who comes while segments are rearranged waits for up to seconds;
+who never gives it the time has searches that take up to twice as long.
+"""
 READS = frozenset({"search", "count", "scan", "generations", "spaces", "owner", "check"})
 LOOKS: dict[str, Callable[..., Any]] = {
     "count": EdgeShards.count,
@@ -72,12 +76,22 @@ class Schedule:
             await asyncio.sleep(0)  # the sockets' turn: what arrived meanwhile joins the next batch
 
     async def _rest(self) -> None:
+        """Return when there is something to do; what blocks for long is done once nobody asks."""
         self._arrival.clear()
+        if not self._shards.is_flushed and await self._is_idle(FLUSH_WHEN_IDLE_S):
+            _tolerate(self._shards.flush)
+        if not self._shards.is_arranged and await self._is_idle(ARRANGE_WHEN_IDLE_S):
+            _tolerate(self._shards.arrange)
+        elif self._shards.is_flushed and self._shards.is_arranged:
+            await self._arrival.wait()
+
+    async def _is_idle(self, for_s: float) -> bool:
         try:
-            async with asyncio.timeout(None if self._shards.is_flushed else FLUSH_WHEN_IDLE_S):
+            async with asyncio.timeout(for_s):
                 await self._arrival.wait()
         except TimeoutError:
-            _tolerate(self._shards.flush)
+            return True
+        return False
 
     def _serve_reads(self) -> None:
         batch = self._next_reads()

@@ -140,16 +140,19 @@ class Shard:
         )
         return [values.found(record) for record in page], None if following is None else str(following)
 
-    def tidy(self) -> None:
-        """Rearrange segments or fold in the log when enough has changed; blocks for up to seconds."""
+    @property
+    def is_arranged(self) -> bool:
+        """Whether too little has changed since the segments were arranged for it to be worth doing again."""
         due = self._layout.optimize_after
-        if due is not None and self._unarranged >= due:
-            self.optimize()
-        elif self._unflushed >= FLUSH_AFTER:
+        return due is None or self._unarranged < due
+
+    def tidy(self) -> None:
+        """Fold in the log when enough has changed: a tenth of a second."""
+        if self._unflushed >= FLUSH_AFTER:
             self.flush()
 
     def optimize(self) -> None:
-        """Rearrange the segments now: 2 s for 50,000 exact points, minutes with a graph."""
+        """Rearrange the segments now, which blocks: 3 s for 50,000 exact points, minutes with a graph."""
         self._shard.optimize()
         self._unarranged = 0
         self.flush()

@@ -192,7 +192,7 @@ class WorkerSettings(Group):
     """How many jobs a worker process runs at a time, how it gives way, and what it does besides."""
 
     niceness: Annotated[int, Env("EAI_WORKER_NICENESS")] = Field(
-        default=5,
+        default=10,
         ge=0,
         le=19,
         description="How far a worker, and what it starts, gives way to other programs of its machine that "

@@ -267,6 +267,9 @@ def test_rearranging_the_segments_keeps_search_exact(folder: Path) -> None:
     points = random_points(3_000, 256)
     write(shards, "upsert", points, space=space)
     write(shards, "upsert", points[:10], space=space)
+    assert not shards.is_arranged
+    shards.arrange()
+    assert shards.is_arranged
     keys = (f"{MINE}:1", f"{MINE}:3")
     for query in (points[5].dense, points[2_900].dense):
         request = SearchRequest(SearchFilter(MINE, keys), 20, dense=query, sparse=sparse({3: 1.0}))

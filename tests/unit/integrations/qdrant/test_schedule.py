@@ -1,12 +1,14 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eai.integrations.qdrant.edge import EdgeShards
+from eai.integrations.qdrant.layout import EXACT
 from eai.integrations.qdrant.requests import Request
 from eai.integrations.qdrant.schedule import Schedule
 from eai.integrations.qdrant.wire import Outcome, read_hits
@@ -169,6 +171,44 @@ async def test_an_idle_engine_folds_in_its_log(
     async with asyncio.timeout(10):
         while not shards.is_flushed:  # noqa: ASYNC110 - flushing tells nobody
             await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def busy(tmp_path: Path) -> AsyncIterator[EdgeShards]:
+    """So small that one point is worth rearranging for."""
+    shards = EdgeShards(tmp_path / "busy", replace(EXACT, optimize_after=1))
+    shards.ensure_space(SPACE)
+    yield shards
+    shards.close()
+
+
+async def test_segments_are_rearranged_when_nobody_asks(
+    busy: EdgeShards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never while somebody writes and asks: everybody would wait for it."""
+    monkeypatch.setattr("eai.integrations.qdrant.schedule.FLUSH_WHEN_IDLE_S", 0.01)
+    monkeypatch.setattr("eai.integrations.qdrant.schedule.ARRANGE_WHEN_IDLE_S", 0.01)
+    schedule = Schedule(busy)
+    callers = Callers(schedule)
+    was_arranged = list[bool]()
+
+    def go_on(number: int) -> None:
+        was_arranged.append(busy.is_arranged)
+        if number < 20:
+            callers.ask(number + 1, "upsert", [point(number)])
+
+    callers.then = go_on
+    running = asyncio.create_task(schedule.run())
+    callers.ask(1, "upsert", [point(1)])
+    await callers.settled(20)
+    assert was_arranged == [False] * 20
+    async with asyncio.timeout(10):
+        while not busy.is_arranged:  # noqa: ASYNC110 - rearranging tells nobody
+            await asyncio.sleep(0.01)
+    callers.ask(21, "search", SEARCH)
+    await callers.settled(21)
+    schedule.stop()
+    await running
 
 
 async def test_stopping_ends_it_after_the_present_step(shards: EdgeShards) -> None:
