@@ -28,6 +28,7 @@ from eai.api.v1 import (
     receipts,
     reindex,
     settings,
+    source_connectors,
     tenants,
 )
 
@@ -56,6 +57,7 @@ def routers() -> Sequence[APIRouter]:
         me.router,
         settings.router,
         policies.router,
+        source_connectors.router,
         finops.router,
         reindex.router,
         quarantine.router,

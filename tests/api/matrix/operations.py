@@ -35,6 +35,8 @@ KINDS = {
     "endpoint": "endpoint",
     "scope": "switch",
     "policy": "policy",
+    "connector": "connector",
+    "source_connector": "connector",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,
     "tenant": "tenant",

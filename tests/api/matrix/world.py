@@ -46,6 +46,9 @@ class Things:
     quota: str
     tenant: str
     policy: str
+    connector: str
+    """The name of a source connector."""
+    connector_id: str
     provider: str
     """The name of an endpoint that serves this tenant alone."""
     model: str
@@ -115,6 +118,7 @@ async def things_of(company: Company) -> Things:
     group = await company.group(reader)
     provider = await company.endpoint()
     answering = await company.answering()
+    connector = await company.connector()
     shown_things = Things(
         base=base,
         alias=alias,
@@ -126,6 +130,8 @@ async def things_of(company: Company) -> Things:
         quota=await _quota(company, group),
         tenant=company.id,
         policy=await _policy(company),
+        connector=connector["name"],
+        connector_id=connector["id"],
         provider=provider["name"],
         model=await company.model(provider["name"]),
         ranker=await company.model(answering, capability="rerank"),
