@@ -27,6 +27,8 @@ class ConnectorRows(Rows[SourceConnector]):
 
     async def is_shown(self, connector: str) -> bool:
         """Whether passages of this connector may be shown. One that is not registered shows none."""
+        if connector == DIRECT:
+            return True
         return bool(await self.session.scalar(select(is_shown(literal(self.tenant), literal(connector)))))
 
 
