@@ -2,8 +2,9 @@
 
 S3-73 no chunk without rights, S3-74 deletion removes vectors, S3-75 tenants are apart, S3-76 errors in
 French, S3-77 a level above a model's ceiling is refused before any call, S3-78 spaces never mix,
-S3-80 rights of documents and of parts of them, S3-84 citations say where a passage stands,
-S3-82 what triggers quarantine, S3-83 a held document is found by nobody until a steward has let it pass.
+S3-80 rights of documents and of parts of them, S3-81 a source connector counts when a document comes in and
+when a question is asked, S3-82 what triggers quarantine, S3-83 a held document is found by nobody until a
+steward has let it pass, S3-84 citations say where a passage stands.
 """
 
 import asyncio
@@ -285,6 +286,199 @@ async def until(reached: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
+async def refused(company: Company, caller: Caller, path: str, **fields: object) -> tuple[str, str]:
+    """Why a document is refused, as the answer and the audit tell alike."""
+    body = {"title": "Terms", "content": f"{REFUND} It says so in the wiki.", **fields}
+    send = caller.post if path.endswith("/documents") else caller.put
+    answer = await send(path, json=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (403, "source_connector_refused"), error
+    told = error["details"]
+    assert told["connector"] in error["message_i18n"]["en"]
+    assert told["connector"] in error["message_i18n"]["fr"]
+    denied = (await company.admin.got("/v1/audit/events", action="access.denied", limit=200))["data"][-1]
+    assert denied["facts"] == {"code": "source_connector_refused", "status": 403, **told}
+    return told["connector"], told["reason"]
+
+
+async def ingestor(company: Company) -> Person:
+    """A service that may bring documents into bases that let it."""
+    return await company.person("ingestor", kind="service", clearance="secret")
+
+
+async def source(company: Company, service: Person, **fields: object) -> str:
+    """The name of a connector that this service alone stamps."""
+    return str((await company.connector(principal=service.reference, **fields))["name"])
+
+
+async def fed(company: Company, *services: Person, **fields: object) -> str:
+    """A base that everybody reads and these services write."""
+    base = await company.base("tenant:*", **fields)
+    path = f"/v1/knowledge-bases/{base}/acl"
+    entries = (await company.admin.got(path))["entries"]
+    entries += [{"principal": s.reference, "permission": "write", "effect": "allow"} for s in services]
+    assert (await company.admin.put(path, json={"entries": entries})).status_code == 200
+    return base
+
+
+async def test_s3_81_a_connector_is_checked_when_a_document_comes_in(
+    company: Company, capped: RecordingEmbedder
+) -> None:
+    wiki, other = await ingestor(company), await ingestor(company)
+    base = await fed(company, wiki, other, embedding_model="capped-256")
+    name = await source(company, wiki, allowed_classifications=["public", "internal"])
+    documents, before = f"/v1/knowledge-bases/{base}/documents", list(capped.texts)
+
+    unknown = await wiki.api.post(
+        documents, json={"title": "Terms", "content": REFUND, "source_connector": "no-such-source"}
+    )
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (422, "source_connector_unknown")
+    (fault,) = unknown.json()["error"]["details"]["fields"]
+    assert fault["path"] == "source_connector"
+
+    stamped = {"source_connector": name}
+    for stranger in (other.api, company.admin):
+        assert await refused(company, stranger, documents, **stamped) == (name, "credential")
+    above = {**stamped, "classification": "confidential"}
+    assert await refused(company, wiki.api, documents, **above) == (name, "classification")
+    part = {**stamped, "chunk_readers": [{"start": 0, "end": 9, "classification": "confidential"}]}
+    assert await refused(company, wiki.api, documents, **part) == (name, "classification")
+    await company.switch(name, enabled=False)
+    assert await refused(company, wiki.api, documents, **stamped) == (name, "disabled")
+
+    assert capped.texts == before
+    assert (await company.admin.got(documents))["data"] == []
+    await company.switch(name, enabled=True)
+    made = await wiki.api.made(documents, {"title": "Terms", "content": REFUND, **stamped})
+    assert (made["status"], made["source_connector"]) == ("ready", name)
+
+
+async def test_s3_81_a_connector_is_checked_when_a_document_is_replaced(company: Company) -> None:
+    wiki, other = await ingestor(company), await ingestor(company)
+    base = await fed(company, wiki, other)
+    name = await source(company, wiki, allowed_classifications=["internal"])
+    documents = f"/v1/knowledge-bases/{base}/documents"
+    body = {"title": "Terms", "content": REFUND, "source_connector": name, "external_id": "page-1"}
+    document = (await wiki.api.made(documents, body))["id"]
+    path = f"{documents}/{document}"
+
+    for stranger in (other.api, company.admin):
+        assert await refused(company, stranger, path) == (name, "credential")
+        same = {"source_connector": name, "external_id": "page-1"}
+        assert await refused(company, stranger, documents, **same) == (name, "credential")
+    assert await refused(company, wiki.api, path, classification="restricted") == (name, "classification")
+    await company.switch(name, enabled=False)
+    assert await refused(company, wiki.api, path) == (name, "disabled")
+    await company.switch(name, enabled=True)
+
+    elsewhere = await wiki.api.put(path, json={"content": "Moved.", "source_connector": "direct"})
+    assert (elsewhere.status_code, elsewhere.json()["error"]["code"]) == (422, "invalid_input")
+    assert await ask(company.admin, base) == [REFUND]
+    moved = await wiki.api.put(path, json={"content": "The refund takes a week."})
+    assert moved.status_code == 202, moved.text
+    await answers_as(company, base, document, "2")
+    assert await ask(company.admin, base) == ["The refund takes a week."]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
+async def test_s3_81_what_a_connector_brought_vanishes_with_it_and_comes_back(
+    governed: Stack, company: Company, mode: str
+) -> None:
+    wiki, reader = await ingestor(company), await company.person("member")
+    base, name = await fed(company, wiki), await source(company, wiki)
+    path = f"/v1/knowledge-bases/{base}"
+    stamped = {"title": "Terms", "content": REFUND, "source_connector": name}
+    document = (await wiki.api.made(f"{path}/documents", stamped))["id"]
+    own = "Every other refund takes a month."
+    await company.document(base, own)
+    found = await reader.api.made(f"{path}/query", {"query": REFUND, "mode": mode}, status=200)
+    chunk = found["results"][0]["chunk_id"]
+    shown = f"{path}/documents/{document}"
+    opened = (f"{shown}/content", f"{shown}/chunks/{chunk}")
+
+    async def seen() -> tuple[set[str], set[int]]:
+        return (
+            {text for caller in (reader.api, company.admin) for text in await ask(caller, base, mode=mode)},
+            {(await caller.get(p)).status_code for p in opened for caller in (reader.api, company.admin)},
+        )
+
+    everything = ({REFUND, own}, {200})
+    assert await seen() == everything
+    await company.switch(name, enabled=False)
+    assert await seen() == ({own}, {404})
+    assert (await reader.api.get(shown)).status_code == 404
+    assert [d["title"] for d in (await reader.api.got(f"{path}/documents"))["data"]] == ["A document"]
+    for caller in (company.admin, wiki.api):
+        # Whoever writes here may know that it is there, and nothing of what it says.
+        document_ = await caller.got(shown)
+        assert (document_["status"], document_["content_hash"]) == ("ready", None)
+        versions = await caller.got(f"{shown}/versions")
+        assert [version["content_hash"] for version in versions["data"]] == [None]
+    assert (await wiki.api.got(shown))["chunks_count"] == 0
+    assert await points_left(governed, company, base) == 2
+    await company.switch(name, enabled=True)
+    assert await seen() == everything
+
+
+async def test_s3_81_a_citation_says_whether_its_source_vouches_for_the_address(company: Company) -> None:
+    wiki = await company.person("member", "ingestor", kind="service")
+    base, bound = await fed(company, wiki), await source(company, wiki)
+    anybodys = (await company.connector())["name"]
+    uri = "https://wiki.example/refunds"
+
+    async def cited(caller: Caller, **fields: object) -> tuple[str, str | None, bool]:
+        body = {"title": "Terms", "content": f"{REFUND} {len(fields)} {fields}", **fields}
+        made = await caller.made(f"/v1/knowledge-bases/{base}/documents", body)
+        query = {"query": body["content"], "top_k": 1}
+        found = await caller.made(f"/v1/knowledge-bases/{base}/query", query, status=200)
+        (result,) = found["results"]
+        path = f"/v1/knowledge-bases/{base}/documents/{made['id']}/chunks/{result['chunk_id']}"
+        provenance = (await caller.got(path))["provenance"]
+        assert provenance == result["provenance"]
+        assert made["source_uri_verified"] == provenance["source_uri_verified"]
+        return provenance["source_connector"], provenance["source_uri"], provenance["source_uri_verified"]
+
+    assert await cited(company.admin, source_uri=uri) == ("direct", uri, False)
+    assert await cited(company.admin, source_uri=uri, source_connector="direct") == ("direct", uri, False)
+    assert await cited(company.admin, source_uri=uri, source_connector=anybodys) == (anybodys, uri, False)
+    assert await cited(wiki.api, source_uri=uri, source_connector=bound) == (bound, uri, True)
+    assert await cited(wiki.api, source_connector=bound) == (bound, None, False)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://wiki.example/refunds",
+        "ftp://wiki.example/refunds",
+        "javascript:alert(1)",
+        "https://",
+        "https://wiki.example@evil.example/",
+        "https://user:secret@wiki.example/",
+        "https://wiki.example\\@evil.example/",
+        "https://wiki.example/\u202egnp.exe",
+        "https://[::1/",
+        "https://wiki.example:99999/",
+    ],
+)
+async def test_s3_81_an_address_is_https_and_what_it_looks_like(company: Company, uri: str) -> None:
+    base = await company.base()
+    body = {"title": "Terms", "content": REFUND, "source_uri": uri}
+    answer = await company.admin.post(f"/v1/knowledge-bases/{base}/documents", json=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_input")
+    (fault,) = answer.json()["error"]["details"]["fields"]
+    assert fault["path"] == "source_uri"
+
+
+async def answers_as(company: Company, base: str, document: str, version: str) -> None:
+    """Return once this version of the document answers."""
+    async with asyncio.timeout(30):
+        while True:
+            shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{document}")
+            if shown["version"] == version:
+                return
+            await asyncio.sleep(0.02)
+
+
 async def rested(stack: Stack, company: Company) -> None:
     """Return once no work of the tenant is left."""
 
@@ -364,6 +558,7 @@ async def test_s3_84_a_citation_says_version_source_and_where_the_passage_stands
                 "version": version,
                 "classification": "confidential",
                 "source_uri": source,
+                "source_uri_verified": False,
                 "source_connector": "direct",
             }
             place = hit["position"]

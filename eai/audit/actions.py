@@ -20,6 +20,8 @@ class AuditAction(StrEnum):
     SETTINGS_UPDATE = "settings.update"
     POLICY_SET = "policy.set"
     POLICY_DELETE = "policy.delete"
+    SOURCE_CONNECTOR_CREATE = "source_connector.create"
+    SOURCE_CONNECTOR_UPDATE = "source_connector.update"
     AUTH_FAILED = "auth.failed"
     ACCESS_DENIED = "access.denied"
 

@@ -11,6 +11,7 @@ from eai.audit.signing import Signing
 from eai.audit.trail import AuditTrail
 from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
 from eai.bootstrap.platform import Platform
+from eai.connectors.service import SourceConnectors
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.holdings import KnowledgeQuotas
 from eai.finops.quotas import Quotas
@@ -132,6 +133,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         quotas=Quotas(audit),
         usage=UsageLedger(database, audit, clock),
         tenant_policies=TenantPolicies(audit, cedar),
+        source_connectors=SourceConnectors(audit),
         expired_calls=expired_calls,
         gateway=gateway,
         provider_endpoints=ProviderEndpoints(

@@ -9,6 +9,7 @@ from eai.audit.failures import FailureCounter
 from eai.audit.jobs import Checkpointing
 from eai.audit.service import Audit
 from eai.audit.trail import AuditTrail
+from eai.connectors.service import SourceConnectors
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.quotas import Quotas
 from eai.finops.usage import UsageLedger
@@ -81,6 +82,7 @@ class Platform:
     quotas: Quotas
     usage: UsageLedger
     tenant_policies: TenantPolicies
+    source_connectors: SourceConnectors
     expired_calls: ExpiredCalls
     gateway: Gateway
     provider_endpoints: ProviderEndpoints

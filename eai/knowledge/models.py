@@ -82,6 +82,7 @@ class KnowledgeDocument(TenantRow):
     external_id: Mapped[str | None]
     source_connector: Mapped[str] = mapped_column(server_default="direct")
     source_uri: Mapped[str | None]
+    source_uri_verified: Mapped[bool] = mapped_column(server_default="false")
     classification: Mapped[int | None] = mapped_column(SmallInteger)
     readers: Mapped[Readers] = mapped_column(_TEXTS)
     metadata_: Mapped[Json] = mapped_column("metadata", JSONB, server_default="{}")

@@ -31,6 +31,7 @@ VISITS = {
         "docs/how-to/take-in-files.md",
         "docs/how-to/replace-documents.md",
         "docs/how-to/grant-access.md",
+        "docs/how-to/connect-sources.md",
         "docs/how-to/write-policies.md",
         "docs/how-to/review-what-is-held.md",
         "docs/how-to/set-quotas.md",

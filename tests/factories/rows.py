@@ -25,6 +25,7 @@ WANTED: Mapping[tuple[str, str], Any] = {
     ("job_events", "seq"): 2,
     ("kill_switches", "scope"): "tenant",
     ("models", "endpoint_id"): ENDPOINT,
+    ("source_connectors", "name"): "a source",
     ("kb_chunks", "embedding"): b"\0" * 4,
 }
 """What a check asks for that is not a list of words."""

@@ -30,6 +30,7 @@ from eai.api.v1 import (
     reindex,
     retention,
     settings,
+    source_connectors,
     tenants,
 )
 
@@ -58,6 +59,7 @@ def routers() -> Sequence[APIRouter]:
         me.router,
         settings.router,
         policies.router,
+        source_connectors.router,
         finops.router,
         reindex.router,
         quarantine.router,

@@ -30,6 +30,8 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.SETTINGS_UPDATE: "The tenant's settings changed.",
     AuditAction.POLICY_SET: "A policy was put in force, or its text replaced: its version and digest.",
     AuditAction.POLICY_DELETE: "A policy was taken out of force.",
+    AuditAction.SOURCE_CONNECTOR_CREATE: "A source of documents was registered, and who may stamp it.",
+    AuditAction.SOURCE_CONNECTOR_UPDATE: "Its service, levels or kind changed, or it was switched on or off.",
     AuditAction.AUTH_FAILED: "Credentials were refused; a sum per minute, not one entry per attempt.",
     AuditAction.ACCESS_DENIED: "An authenticated caller was refused, or asked for what it may not know of.",
     AuditAction.KNOWLEDGE_BASE_CREATE: "A knowledge base was made.",

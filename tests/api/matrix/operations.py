@@ -39,6 +39,8 @@ KINDS = {
     "legal_hold": "legal_hold",
     "knowledge_base_id": "base",
     "document_id": "document",
+    "connector": "connector",
+    "source_connector": "connector",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,
     "tenant": "tenant",

@@ -47,6 +47,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
         {
             "title": "A note",
             "content": f"Some words, {uuid4()}.",
+            "source_connector": "direct",
             "readers": [ids.reference],
             "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
         }
@@ -54,6 +55,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "replace_document": lambda ids: Valid(
         {
             "content": f"Other words, {uuid4()}.",
+            "source_connector": "direct",
             "readers": [ids.reference],
             "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
         }
@@ -111,6 +113,12 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "get_policy": lambda _: Valid(),
     "set_policy": lambda _: Valid({"cedar": "forbid (principal is Agent, action, resource);"}),
     "delete_policy": lambda _: Valid(),
+    "create_source_connector": lambda ids: Valid(
+        {"name": f"s-{uuid4().hex[:12]}", "kind": "wiki", "principal": ids.reference}
+    ),
+    "list_source_connectors": lambda _: Valid(),
+    "get_source_connector": lambda _: Valid(),
+    "update_source_connector": lambda ids: Valid({"enabled": True, "principal": ids.reference}),
     "list_models": lambda _: Valid(),
     "get_model": lambda _: Valid(),
     "create_model": lambda ids: Valid(

@@ -52,6 +52,9 @@ class Things:
     kept: str
     legal_hold: str
     """A hold on that document."""
+    connector: str
+    """The name of a source connector."""
+    connector_id: str
     provider: str
     """The name of an endpoint that serves this tenant alone."""
     model: str
@@ -121,6 +124,7 @@ async def things_of(company: Company) -> Things:
     group = await company.group(reader)
     provider = await company.endpoint()
     answering = await company.answering()
+    connector = await company.connector()
     shown_things = Things(
         base=base,
         alias=alias,
@@ -134,6 +138,8 @@ async def things_of(company: Company) -> Things:
         policy=await _policy(company),
         retention_policy=await _retention_policy(company, base),
         **await _kept(company),
+        connector=connector["name"],
+        connector_id=connector["id"],
         provider=provider["name"],
         model=await company.model(provider["name"]),
         ranker=await company.model(answering, capability="rerank"),
