@@ -1,5 +1,6 @@
 """The outermost layer: every request gets an id, a log line, its metrics and the same safe headers."""
 
+import errno
 from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
@@ -9,10 +10,11 @@ from opentelemetry.trace import SpanKind
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eai.api.admission import ALLOWANCE
-from eai.api.errors import HostNotAllowed, InternalError
+from eai.api.errors import HostNotAllowed, InternalError, Overloaded, StorageFull
 from eai.api.problems import problem_response
 from eai.api.rate_limits import rate_limit_headers
 from eai.api.requirement import SUBJECT
+from eai.api.server import SURPLUS
 from eai.kernel.errors import EaiError, NotFound
 from eai.platform import telemetry
 from eai.platform.context import WorkContext, enter_work
@@ -27,6 +29,9 @@ _SAFE = (
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
 )
+_CLOSE = (b"connection", b"close")
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_MEANS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _NO_CONTENT_RUNS = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 
 log = structlog.get_logger("eai.access")
@@ -56,12 +61,12 @@ class Entrance:
                 await self._traced(exchange, receive, headers)
             else:
                 await self._app(exchange.scope, receive, exchange.send)
-        except Exception:
+        except Exception as error:
             # The last line: whatever was not foreseen is told with an id and nothing else.
             log.exception("http.failed", route=exchange.route)
             if exchange.status is not None:
                 raise
-            await problem_response(InternalError(), scope)(scope, receive, exchange.send)
+            await problem_response(_told(error), scope)(scope, receive, exchange.send)
         finally:
             exchange.report()
 
@@ -80,6 +85,9 @@ class Entrance:
                 span.set_attribute(telemetry.TENANT_ID, str(subject.tenant))
 
     def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> EaiError | None:
+        if _is_surplus(scope) and scope["path"] not in _PROBES:
+            # Whoever takes a busy process for a dead one, and starts it anew, makes it worse.
+            return Overloaded()
         if self._is_foreign(scope, headers):
             return HostNotAllowed()
         return NotFound() if "\0" in scope["path"] else None
@@ -142,11 +150,25 @@ class Exchange:
         headers: list[tuple[bytes, bytes]] = [(b"x-request-id", self.work.request_id.encode()), *_SAFE]
         if b"cache-control" not in present:
             headers.append(_NO_STORE)
+        if _is_surplus(self.scope):
+            headers.append(_CLOSE)
         if b"content-security-policy" not in present:
             headers.append(_NO_CONTENT_RUNS)
         if (allowance := self.scope.get(ALLOWANCE)) is not None:
             headers.extend(rate_limit_headers(allowance))
         return headers
+
+
+def _is_surplus(scope: Scope) -> bool:
+    return SURPLUS in scope.get("state", {})
+
+
+def _told(error: Exception) -> EaiError:
+    """What the machine lacks may be there again; anything else was not foreseen."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _NO_ROOM:
+        return StorageFull()
+    return Overloaded() if number in _NO_MEANS else InternalError()
 
 
 def _first_values(scope: Scope) -> dict[bytes, str]:

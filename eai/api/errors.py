@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from eai.kernel.errors import BadRequest, Conflict, EaiError, Forbidden
+from eai.kernel.errors import BadRequest, Conflict, EaiError, Forbidden, Unavailable
 
 
 class AmbiguousCredentials(BadRequest):
@@ -72,6 +72,21 @@ class HostNotAllowed(EaiError):
     """The `Host` header names no host that this server answers for."""
 
     code, status = "host_not_allowed", 421
+
+
+class Overloaded(Unavailable):
+    """As many are served as can be; the request was not looked at, or came to nothing."""
+
+    code = "overloaded"
+
+
+class StorageFull(EaiError):
+    """The disk that the request needs for a moment has no room; nothing of it was kept."""
+
+    code, status, retryable = "storage_full", 507, True
+
+    def __init__(self) -> None:
+        super().__init__(retry_after_s=60)
 
 
 class IdempotencyKeyReused(EaiError):

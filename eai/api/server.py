@@ -1,5 +1,6 @@
-"""How the application is put on the wire: what a client may send unknown, and how long it may not read."""
+"""How the application is put on the wire: how many come in, what they send, how long they may not read."""
 
+import resource
 from asyncio import TimerHandle, Transport
 from typing import Any
 
@@ -14,6 +15,30 @@ KEEP_ALIVE_S = 75
 rule. Whoever closes first while the other sends costs somebody a request.
 """
 READ_WITHIN_S = 30.0
+MOST_CONNECTIONS = 1_000
+"""Of one process. Whoever comes beyond them would wait for longer than clients do."""
+FILES_BESIDES = 28
+"""What a process has open besides connections to its clients and its database."""
+FEWEST_CONNECTIONS = 4
+SURPLUS = "eai.surplus"
+"""In the state of a request: its connection is one too many, and it is not to be served."""
+
+
+class ServerConfig(uvicorn.Config):
+    """uvicorn's, and how many connections are served at a time: fewer than there may be files.
+
+    Where the last file is taken, connections are dropped without an answer, and nothing else can be opened.
+    """
+
+    files_elsewhere = FILES_BESIDES
+
+    @property
+    def most_connections(self) -> int:
+        """As many as are served; whoever comes beyond them is told to come again."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if files == resource.RLIM_INFINITY:
+            return MOST_CONNECTIONS
+        return max(FEWEST_CONNECTIONS, min(MOST_CONNECTIONS, files - self.files_elsewhere))
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -25,6 +50,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     Whoever does not read is waited for just as long: what fills the buffers between here and there must
     drain within that time, or the connection is dropped with all that it holds.
+
+    A connection that is one too many is told so when its request has come, and closed.
     """
 
     head_within_s = HEAD_WITHIN_S
@@ -35,9 +62,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes: int | None = None
         self._head_timer: TimerHandle | None = None
         self._read_timer: TimerHandle | None = None
+        self._is_surplus = False
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a first head."""
+        assert isinstance(self.config, ServerConfig)
+        self._is_surplus = len(self.connections) >= self.config.most_connections
         super().connection_made(transport)
         self._head_timer = self.loop.call_later(self.head_within_s, self._refuse_head)
 
@@ -70,6 +100,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
+        if self._is_surplus:
+            self.scope["state"] = {**self.app_state, SURPLUS: True}
         self._head_bytes = 0
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_within_s, self._refuse_head)
@@ -96,9 +128,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_timer = None
 
 
-def server_config(app: ASGIApp, **options: Any) -> uvicorn.Config:
+def server_config(app: ASGIApp, **options: Any) -> ServerConfig:
     """`app` as uvicorn serves it here, with the `options` of one installation."""
-    return uvicorn.Config(
+    return ServerConfig(
         app,
         http=BoundedProtocol,
         ws="none",

@@ -102,6 +102,7 @@ def serve(
 def migrate(home: Home = None) -> None:
     """Create the database's roles where they are missing, and bring its schema up to date."""
     import psycopg  # noqa: PLC0415
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
 
     from eai.cli.home_settings import read_settings  # noqa: PLC0415
     from eai.platform.migrate import migrate as bring_up_to_date  # noqa: PLC0415
@@ -118,6 +119,8 @@ def migrate(home: Home = None) -> None:
         asyncio.run(bring_up_to_date(*urls))
     except (UnsafeRole, psycopg.OperationalError) as error:
         fail(str(error))
+    except DBAPIError as error:
+        fail(f"a migration failed, and the schema is as it was before: {error.orig}")
     typer.echo("the database is current")
 
 

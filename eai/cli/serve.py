@@ -9,13 +9,13 @@ import uvicorn
 from uvicorn.loops.auto import auto_loop_factory
 
 from eai.api.app import create_app
-from eai.api.server import server_config
+from eai.api.server import FILES_BESIDES, server_config
 from eai.bootstrap import start, warm_up
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Settings, process_environ
 from eai.platform.telemetry import configure_tracing
 
-_STOP_WITHIN_S = 5
+STOP_WITHIN_S = 5
 
 
 def serve(settings: Settings, listener: socket.socket, *, trusted_proxies: str | None = None) -> None:
@@ -41,8 +41,10 @@ async def _serve(settings: Settings, listener: socket.socket, trusted_proxies: s
             server_header=False,
             proxy_headers=trusted_proxies is not None,
             forwarded_allow_ips=trusted_proxies,
-            timeout_graceful_shutdown=_STOP_WITHIN_S,
+            timeout_graceful_shutdown=STOP_WITHIN_S,
         )
+        # Each of its two pools may grow so large.
+        config.files_elsewhere = FILES_BESIDES + 2 * settings.database.pool_max_size
         # uvicorn raises the signal again once it has stopped; by default that would end the process
         # here, before the platform is closed.
         for number in (signal.SIGTERM, signal.SIGINT):

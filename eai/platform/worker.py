@@ -23,6 +23,12 @@ from eai.platform.solitude import Crowded, LetIn, Solitude
 
 BACKOFF_S = (2, 10, 30)
 RECONNECT_AFTER_S = 0.5
+STOP_WITHIN_S = 5.0
+"""What runs when the process is told to stop may go on for so long, and is handed back then.
+
+Less than whoever stops processes waits for before it kills them, and what is killed has its job until its
+lease is over.
+"""
 AT_ONCE = datetime.fromtimestamp(0, UTC)
 """A time that has come by every clock. Left to itself the library says now, by that of this process."""
 _UNLESS_CLAIMED = RetryStrategy(wait=2, retry_exceptions=(Unavailable,))
@@ -81,7 +87,7 @@ class Worker:
             update_heartbeat_interval=pace.heartbeat_s,
             stalled_worker_timeout=pace.stalled_after_s,
             delete_jobs="always",
-            shutdown_graceful_timeout=10,
+            shutdown_graceful_timeout=STOP_WITHIN_S,
         )
         with suppress(ConnectorException):
             await carrier.run()  # type: ignore[no-untyped-call]

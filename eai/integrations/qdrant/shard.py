@@ -62,6 +62,7 @@ class Shard:
     @staticmethod
     def create(folder: Path, dimensions: int, layout: Layout) -> None:
         """Make an empty shard with its payload indexes at `folder`, all or nothing."""
+        require_room(folder.parent)
         unfinished = folder.with_name(f".{folder.name}")
         shutil.rmtree(unfinished, ignore_errors=True)
         shard = q.EdgeShard.create(str(unfinished), layout.config(dimensions))
@@ -90,7 +91,7 @@ class Shard:
     def upsert(self, points: Sequence[Point]) -> Steps:
         check_points(points, self._dimensions)
         for step in _steps(points):
-            self._require_room()
+            require_room(self._folder)
             self._change(q.UpdateOperation.upsert_points([values.stored(point) for point in step]), len(step))
             yield
 
@@ -103,7 +104,7 @@ class Shard:
         for vector in weights.values():
             check_sparse(vector)
         for step in _steps(list(weights)):
-            self._require_room()
+            require_room(self._folder)
             # The engine refuses the whole operation for one id that it does not know.
             known = {record.id for record in self._shard.retrieve([*step], False, False)}
             vectors = [values.reweighted(each, weights[each]) for each in step if each in known]
@@ -205,9 +206,11 @@ class Shard:
         self._unarranged += points
         self._unflushed += points
 
-    def _require_room(self) -> None:
-        if shutil.disk_usage(self._folder).free < RESERVE_BYTES:
-            raise DiskFull(f"less than {RESERVE_BYTES} bytes are free under {self._folder}")
+
+def require_room(folder: Path) -> None:
+    """Raise DiskFull unless there is room for new points."""
+    if shutil.disk_usage(folder).free < RESERVE_BYTES:
+        raise DiskFull(f"less than {RESERVE_BYTES} bytes are free under {folder}")
 
 
 def _steps(items: Sequence[Item]) -> Iterator[list[Item]]:

@@ -6,15 +6,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from eai.cli import serve
 from eai.cli.children import Pauses
 from eai.cli.orphans import ProcessRecord
 from eai.cli.process_tree import ProcessTree, StaysDown
 from eai.integrations.home import HomeFolder
 from eai.integrations.processes import started_at, until
+from eai.platform import worker
 
 FOREVER = ("-c", "import signal; print('up', flush=True); signal.pause()")
 STUBBORN = (
@@ -154,3 +157,9 @@ async def test_a_stranger_with_a_recorded_id_is_left_alone(home: HomeFolder) -> 
     assert born is not None
     path.write_text(path.read_text().replace(born, "1"))
     assert await ProcessRecord(home).end_orphans() == []
+
+
+def test_the_tree_waits_for_longer_than_its_processes_go_on() -> None:
+    waits_s = signature(ProcessTree).parameters["stop_within_s"].default
+    # The rest is for what was handed back, and for the process to end.
+    assert (worker.STOP_WITHIN_S, serve.STOP_WITHIN_S, waits_s) == (5, 5, 8)

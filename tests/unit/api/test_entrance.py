@@ -1,3 +1,4 @@
+import errno
 from typing import Annotated
 
 import pytest
@@ -35,6 +36,12 @@ async def crash() -> str:
     raise ValueError("a secret sentence")
 
 
+@router.get("/lacking/{number}")
+async def lack(number: int) -> str:
+    """Fail for want of something that the machine has none of."""
+    raise OSError(number, "a secret path")
+
+
 @pytest.fixture
 def plumbing() -> Plumbing:
     return Plumbing(router)
@@ -53,6 +60,27 @@ async def test_every_answer_carries_its_request_id_and_safe_headers(plumbing: Pl
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, (507, "storage_full", True)),
+        (errno.EDQUOT, (507, "storage_full", True)),
+        (errno.EMFILE, (503, "overloaded", True)),
+        (errno.ENFILE, (503, "overloaded", True)),
+        (errno.ENOENT, (500, "internal_error", True)),
+    ],
+)
+async def test_what_the_machine_lacks_for_now_is_said_without_a_word_of_where(
+    plumbing: Plumbing, number: int, told: tuple[int, str, bool]
+) -> None:
+    async with plumbing.client() as client:
+        answer = await client.get(f"/v1/lacking/{number}")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["retryable"]) == told
+    assert ("retry-after" in answer.headers) == (told[0] != 500)
+    assert "secret" not in answer.text
 
 
 async def test_an_inbound_request_id_is_not_taken_over(plumbing: Plumbing) -> None:

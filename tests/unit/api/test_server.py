@@ -1,10 +1,11 @@
 import asyncio
+import resource
 
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from eai.api.server import MAX_HEAD_BYTES, BoundedProtocol
+from eai.api.server import MAX_HEAD_BYTES, SURPLUS, BoundedProtocol, ServerConfig
 from tests.serving import served
 
 
@@ -71,3 +72,23 @@ async def test_the_second_request_of_a_connection_is_bounded_too() -> None:
         answer = await _answer(port, HEAD.replace(b"close", b"keep-alive") + b"\r\n", HEAD)
     assert answer.count(b"HTTP/1.1 200") == 1
     assert answer.count(b"HTTP/1.1 400") == 1
+
+
+async def _tell(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse("too many" if SURPLUS in scope["state"] else "served")(scope, receive, send)
+
+
+async def test_as_many_connections_are_served_as_there_may_be_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(ServerConfig, "files_elsewhere", files - 6)
+    kept = HEAD.replace(b"close", b"keep-alive") + b"\r\n"
+    async with served(_tell) as port:
+        connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(8)]
+        told = []
+        for reader, writer in connections:
+            writer.write(kept)
+            head = await reader.readuntil(b"\r\n\r\n")
+            told.append((await reader.readexactly(len(b"served") if b"length: 6" in head else 8)).decode())
+        assert told == ["served"] * 6 + ["too many"] * 2
+        for _, writer in connections:
+            writer.close()

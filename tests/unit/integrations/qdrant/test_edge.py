@@ -233,6 +233,9 @@ def test_new_points_are_refused_before_the_disk_is_full_and_deleting_is_not(
         write(shards, "upsert", [point(2)])
     with pytest.raises(OSError, match="are free under"):
         write(shards, "set_sparse", {identity(1): sparse({1: 1.0})})
+    with pytest.raises(OSError, match="are free under"):
+        shards.ensure_space(SpaceId("another", SPACE.dimensions))
+    assert shards.spaces == [SPACE]
     write(shards, "delete", GENERATION)
     assert shards.count(SPACE, GENERATION) == 0
 
