@@ -9,39 +9,42 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
-import numpy as np
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS, Classification, highest, level_at
-from eai.access.rights_class import generation_key, rights_key
+from eai.access.classification import Classification, highest
+from eai.access.rights_class import generation_key
 from eai.audit.service import Audit
 from eai.gateway.calls import EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
-from eai.ingestion.splitting import split
 from eai.kernel.errors import Unavailable
-from eai.kernel.ids import DocumentId, VersionId, chunk_id, point_id
-from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration
+from eai.kernel.ids import DocumentId, VersionId
+from eai.knowledge.bases.handle import BuildingGeneration
 from eai.knowledge.bases.repository import BaseRows
-from eai.knowledge.chunks.alignment import apply_tallies, class_of
-from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
-from eai.knowledge.chunks.spans import Strictest
-from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
+from eai.knowledge.chunks.alignment import apply_tallies
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
-from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
-from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
+from eai.knowledge.ports import Selector, Vectors, VectorStoreUnavailable
 from eai.knowledge.statistics.drift import reweigh_if_stale
 from eai.knowledge.statistics.tally import Tally
 from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
-from eai.reindex.coverage_rows import CoverageRows, Missing, Place, RightsNow
+from eai.reindex.coverage_rows import CoverageRows, Missing, Place
+from eai.reindex.drafts import (
+    Draft,
+    drafts_of,
+    level_of,
+    numbered,
+    points_of,
+    sources_of,
+    with_rights,
+)
 from eai.reindex.errors import ReindexIncomplete
 from eai.reindex.repository import GenerationRows, ReindexRows
 from eai.reindex.task import BaseGone, Present, Task, present, require_built
@@ -56,34 +59,6 @@ and no nice value makes PostgreSQL and the engine give way. Waiting for a model 
 
 MOST_IN_VAIN = 5
 """So often in a row what is missing is looked for and nothing of it brought."""
-
-Cut = tuple[int, int, str]
-"""Start, end and text of a passage."""
-
-_NO_VECTOR = np.empty(0, np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A version as it is stored: its passages, or its text where that is cut anew."""
-
-    document: KnowledgeDocument
-    version: VersionId
-    spans: Sequence[SpanRights]
-    language: Language
-    passages: Sequence[Cut] | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A version on its way to the next generation, with the classes that its parts had when it was read."""
-
-    document: DocumentId
-    version: VersionId
-    level: Classification
-    chunks: Sequence[PreparedChunk]
-    classes: Sequence[ClassRights]
 
 
 class Building:
@@ -163,10 +138,10 @@ class Building:
     ) -> tuple[Sequence[Draft], Present]:
         async with self._database.transaction(run.tenant) as session:
             now = await present(session, run, task.base)
-            sources = await _sources(session, task, now.base, batch)
-        drafts = await asyncio.to_thread(_drafts, sources, now)
+            sources = await sources_of(session, task, now.base, batch)
+        drafts = await asyncio.to_thread(drafts_of, sources, now)
         async with self._database.transaction(run.tenant) as session:
-            return await _numbered(session, now.base, drafts), now
+            return await numbered(session, now.base, drafts), now
 
     async def _keep(self, run: JobRun, task: Task, now: Present, drafts: Sequence[Draft]) -> int:
         try:
@@ -237,11 +212,11 @@ class Building:
             rows = CoverageRows(session, run.tenant, task.base)
             rights = await rows.rights_now([draft.version for draft in drafts])
         known = [draft for draft in drafts if draft.version in rights]
-        return highest(drafts[0].level, *(_level(draft, rights[draft.version]) for draft in known))
+        return highest(drafts[0].level, *(level_of(draft, rights[draft.version]) for draft in known))
 
     async def _write(self, target: BuildingGeneration, drafts: Sequence[Draft]) -> None:
         """Write the points, and count them there. Raises VectorStoreUnavailable, also when some are not."""
-        points = [point for draft in drafts for point in _points(target, draft)]
+        points = [point for draft in drafts for point in points_of(target, draft)]
         for start in range(0, len(points), POINTS_PER_WRITE):
             written = points[start : start + POINTS_PER_WRITE]
             await self._vectors.upsert(target.space, written)
@@ -261,7 +236,7 @@ class Building:
             now = await self._held(session, run, task)
             spans = await coverage.span_rights([draft.version for draft in wanted])
             parts = [
-                Part(served[draft.document], draft.version, _with_rights(draft, spans[draft.version].spans))
+                Part(served[draft.document], draft.version, with_rights(draft, spans[draft.version].spans))
                 for draft in wanted
             ]
             tally, begun = Tally(), run.progress.get("writing", ())
@@ -322,122 +297,3 @@ def _cut(missing: Sequence[Missing], length: int) -> Sequence[Missing]:
             break
         batch.append(each)
     return batch
-
-
-async def _sources(
-    session: AsyncSession, task: Task, base: BaseHandle, batch: Sequence[Missing]
-) -> Sequence[Source]:
-    coverage = CoverageRows(session, base.tenant, base.id)
-    documents = await coverage.find_documents([each.document for each in batch])
-    spans = await coverage.span_rights([each.version for each in batch])
-    stored = {} if task.recuts else await coverage.stored_chunks(task.source, batch)
-    passages = {v: cuts for v, cuts in stored.items() if v in spans and _respect(cuts, spans[v].spans)}
-    # Of a damaged document the searched generation may have nothing: its text is cut again. So is one whose
-    # rights have come to change within a passage since.
-    texts = await coverage.texts([each for each in batch if each.version not in passages])
-    return [
-        Source(
-            document=documents[each.document],
-            version=each.version,
-            spans=spans[each.version].spans,
-            language=spans[each.version].language,
-            passages=passages.get(each.version),
-            text=texts.get(each.version, ""),
-        )
-        for each in batch
-        # One that was replaced between two statements is found missing again.
-        if each.document in documents and each.version in spans
-    ]
-
-
-def _drafts(sources: Sequence[Source], now: Present) -> Sequence[Draft]:
-    """Of each that says anything; a damaged one may not."""
-    return [_draft(source, cuts, now) for source in sources if (cuts := _cuts(source, now))]
-
-
-def _cuts(source: Source, now: Present) -> Sequence[Cut]:
-    if source.passages is not None:
-        return source.passages
-    edges = Strictest(source.spans).edges
-    target = now.target
-    spans = split(source.text, size=target.chunk_size, overlap=target.chunk_overlap, edges=edges)
-    return [(start, end, source.text[start:end]) for start, end in spans]
-
-
-def _respect(cuts: Sequence[Cut], spans: Sequence[SpanRights]) -> bool:
-    """Whether no passage has two kinds of rights."""
-    strictest = Strictest(spans)
-    return not any(strictest.divides(start, end) for start, end, _ in cuts)
-
-
-def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:
-    strictest, document = Strictest(source.spans), DocumentId(source.document.id)
-    chunks, classes, levels = [], [], []
-    own_level = level_at(source.document.classification)
-    for ordinal, (start, end, text) in enumerate(cuts):
-        own = strictest.between(start, end)
-        levels.append(now.base.level_of(own_level, own.classification))
-        classes.append(class_of(source.document, own))
-        chunks.append(
-            PreparedChunk(
-                chunk=chunk_id(document, source.version, start, end),
-                ordinal=ordinal,
-                start=start,
-                end=end,
-                content=text,
-                readers=own.readers,
-                classification=own.classification,
-                class_number=0,
-                language=source.language,
-                terms=analyse_document(text, source.language),
-                embedding=_NO_VECTOR,
-            )
-        )
-    return Draft(document, source.version, highest(*levels), chunks, classes)
-
-
-async def _numbered(session: AsyncSession, base: BaseHandle, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """The drafts with the numbers of their chunks' classes."""
-    wanted = {rights for draft in drafts for rights in draft.classes}
-    numbers = await class_numbers(session, base.tenant, base.id, wanted)
-    return [
-        replace(
-            draft,
-            chunks=[
-                replace(chunk, class_number=numbers[rights])
-                for chunk, rights in zip(draft.chunks, draft.classes, strict=True)
-            ],
-        )
-        for draft in drafts
-    ]
-
-
-def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[PreparedChunk]:
-    strictest = Strictest(spans)
-    owns = [strictest.between(chunk.start, chunk.end) for chunk in draft.chunks]
-    return [
-        replace(chunk, readers=own.readers, classification=own.classification)
-        for chunk, own in zip(draft.chunks, owns, strict=True)
-    ]
-
-
-def _level(draft: Draft, now: RightsNow) -> Classification:
-    parts = _with_rights(draft, now.spans) if now.spans else ()
-    own = level_at(now.document) or LEVELS[now.base]
-    return highest(own, *(chunk.classification for chunk in parts))
-
-
-def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:
-    generation = generation_key(target.tenant, target.id)
-    return [
-        Point(
-            id=point_id(chunk.chunk, target.id),
-            dense=chunk.embedding,
-            sparse=document_weights(chunk.terms, target.average_length),
-            rights_key=rights_key(target.tenant, target.id, chunk.class_number),
-            generation_key=generation,
-            document=draft.document,
-            version=draft.version,
-        )
-        for chunk in draft.chunks
-    ]

@@ -4,7 +4,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,14 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def calls_of(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
+@cache
+def calls_of(path: Path) -> Sequence[tuple[str, bool]]:
+    """What is called, and whether with a text that is put together. The trees themselves are not kept."""
+    return [
+        (ast.unparse(node.func), bool(node.args) and isinstance(node.args[0], ast.JoinedStr))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+    ]
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
@@ -65,8 +70,8 @@ def test_sql_is_never_put_together_from_values() -> None:
         relative(path)
         for path in SOURCES
         if "migrations" not in path.parts
-        for name, call in calls_of(path)
-        if name in {"text", "sqlalchemy.text"} and call.args and isinstance(call.args[0], ast.JoinedStr)
+        for name, is_put_together in calls_of(path)
+        if name in {"text", "sqlalchemy.text"} and is_put_together
     }
     assert formatted == set()
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from typing import Any
 
 import httpx2
 import pytest
+
+from tests.e2e.test_up import environ
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -37,9 +38,8 @@ async def eai(*arguments: str | Path) -> tuple[int, dict[str, Any], str]:
 
 
 async def _spawn(*arguments: str | Path) -> asyncio.subprocess.Process:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("EAI_")}
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "eai.cli", *arguments, env=environ,
+        sys.executable, "-m", "eai.cli", *arguments, env=environ(),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
