@@ -22,6 +22,7 @@ from eai.identity.groups import Groups
 from eai.identity.me import Introspection
 from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.recutting import Recutting
 from eai.ingestion.repository import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrity.jobs import IntegrityJobs
@@ -32,7 +33,9 @@ from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
 from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.rights import DocumentRights
 from eai.knowledge.documents.service import Documents
+from eai.knowledge.documents.span_rights import RECUT
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
@@ -86,9 +89,11 @@ class Platform:
     base_deletions: BaseDeletions
     access_lists: AccessLists
     documents: Documents
+    document_rights: DocumentRights
     deletions: Deletions
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
+    recutting: Recutting
     retrieval: Retrieval
     integrity: Integrity
     integrity_jobs: IntegrityJobs
@@ -109,11 +114,13 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, Group.INGESTION)
+    recutting = JobHandler(platform.recutting.run, platform.recutting.give_up, Group.INGESTION)
     reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, Group.MAINTENANCE)
     later = try_later(platform.database, platform.jobs)
     dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
-    return {**knowledge, INGESTION_JOB: ingestion, **reindex, **platform.integrity_jobs.handlers()}
+    documents = {INGESTION_JOB: ingestion, RECUT: recutting}
+    return {**knowledge, **documents, **reindex, **platform.integrity_jobs.handlers()}
 
 
 async def warm_up(platform: Platform) -> None:

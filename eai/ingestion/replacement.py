@@ -15,7 +15,7 @@ from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.schemas import Labels
 from eai.gateway.service import Gateway
-from eai.ingestion.errors import ChunkReadersRequired, DuplicateContent, NothingToRetry
+from eai.ingestion.errors import DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
 from eai.ingestion.submission import Accepted, Revision, Text
@@ -29,7 +29,7 @@ from eai.knowledge.documents.intake import find_other_copy
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
-from eai.knowledge.errors import DocumentNotReady
+from eai.knowledge.errors import ChunkReadersRequired, DocumentNotReady
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
 from eai.quarantine.service import refuse_rejected
@@ -113,7 +113,10 @@ class Replacement:
     async def retry(
         self, session: AsyncSession, subject: Subject, base: BaseHandle, row: KnowledgeDocument
     ) -> Accepted:
-        """Queue the newest text again, if it failed. The caller holds `row`. Raises NothingToRetry."""
+        """Queue the newest text again, if it failed. The caller holds `row`.
+
+        Raises NothingToRetry, and ChunkReadersRequired where it failed because it says nothing of its parts.
+        """
         held = await self._held(session, subject, base, row)
         if held.newest.status != "failed":
             raise NothingToRetry(status=held.newest.status)
@@ -150,6 +153,8 @@ class Replacement:
 
     async def _queue_again(self, held: _Held, wanted: _Wanted) -> Accepted:
         newest = held.newest
+        if wanted.spans is None and (newest.error or {}).get("code") == ChunkReadersRequired.code:
+            raise ChunkReadersRequired.field("chunk_readers", "chunk_readers_required", "")
         await self._check(held, wanted, newest.source_hash, newest.content_type)
         await self._admit(held, await held.versions.size(VersionId(newest.id)))
         job, before = JobId(uuid4()), newest.job_id

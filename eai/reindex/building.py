@@ -33,6 +33,7 @@ from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
+from eai.knowledge.documents.span_rights import queue_recut
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
@@ -252,6 +253,10 @@ class Building:
                 tally.include(added.tally)
                 if added.is_moved:
                     await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
+                if not _respect(_cuts_of(draft), spans[draft.version].spans):
+                    # Rights came to change within a passage since it was read.
+                    asker, row = run.parameters["submitter"], served[draft.document]
+                    await queue_recut(session, self._jobs, run.tenant, task.base, row, asker, task.labels)
             await apply_tallies(session, run.tenant, {used.id: tally})
             # Whoever had the job before may have written its points over these.
             await self._follow_anew(session, task, [each for each in wanted if _name(each) in begun])
@@ -351,6 +356,10 @@ def _respect(cuts: Sequence[Cut], spans: Sequence[SpanRights]) -> bool:
     """Whether no passage has two kinds of rights."""
     strictest = Strictest(spans)
     return not any(strictest.divides(start, end) for start, end, _ in cuts)
+
+
+def _cuts_of(draft: Draft) -> Sequence[Cut]:
+    return [(chunk.start, chunk.end, chunk.content) for chunk in draft.chunks]
 
 
 def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:

@@ -24,7 +24,7 @@ QUICK = {
     "knowledge.move_rights",
     "knowledge.retire_version",
 }
-INGESTION = {"ingestion.run"}
+INGESTION = {"ingestion.run", "ingestion.recut"}
 MAINTENANCE = {
     "embeddings_reindex",
     "reindex.drop_generation",
@@ -59,7 +59,7 @@ async def test_a_module_takes_the_jobs_of_its_groups_and_no_others(
 
 
 async def test_as_many_jobs_run_at_a_time_as_the_setting_says(urls: DatabaseUrls, tmp_path: Path) -> None:
-    tenant = await _tenant_with_jobs(urls, [*INGESTION] * 3)
+    tenant = await _tenant_with_jobs(urls, ["ingestion.run"] * 3)
     async with await psycopg.AsyncConnection.connect(urls.admin) as holding:
         await holding.execute("SELECT FROM eai.jobs WHERE tenant_id = %s FOR UPDATE", [tenant])
         async with _worker(urls, tmp_path, "ingestion", {"EAI_WORKER_INGESTION_SLOTS": "2"}):
