@@ -47,6 +47,7 @@ class AuditAction(StrEnum):
     DOCUMENT_REVIEW = "knowledge.document.review"
     QUARANTINE_READ = "knowledge.quarantine.read"
     DOCUMENT_ACL_SET = "knowledge.document.acl.set"
+    DOCUMENT_RECUT = "knowledge.document.recut"
     DOCUMENT_DELETE = "knowledge.document.delete"
     DOCUMENT_DELETED = "knowledge.document.deleted"
     DOCUMENT_READ = "knowledge.document.read"

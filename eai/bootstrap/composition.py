@@ -31,6 +31,7 @@ from eai.identity.issuing import Issuing
 from eai.identity.me import Introspection
 from eai.identity.onboarding import Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.recutting import Recutting
 from eai.ingestion.service import Ingestion
 from eai.integrations.anchor import FileAnchor
 from eai.integrations.cedar import CedarEngine
@@ -46,6 +47,7 @@ from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
 from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.rights import DocumentRights
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.ports import Vectors
 from eai.lineage.service import Lineage
@@ -107,6 +109,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     registry = ModelRegistry(
         audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
     )
+    documents = Documents(audit, jobs)
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
     ownership = StoreOwnership(database, vectors)
@@ -144,7 +147,8 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         bases=Bases(audit, ModelChoice(gateway), KnowledgeQuotas()),
         base_deletions=BaseDeletions(database, vectors, jobs, audit),
         access_lists=AccessLists(audit),
-        documents=Documents(audit, jobs),
+        documents=documents,
+        document_rights=DocumentRights(database, documents),
         deletions=Deletions(database, vectors, jobs, audit),
         retention_policies=RetentionPolicies(audit),
         legal_holds=LegalHolds(audit),
@@ -156,6 +160,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         generation_dropping=dropping,
         reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), Quarantine(database)),
+        recutting=Recutting(database, gateway, vectors, jobs, audit),
         reviews=Reviews(jobs, audit),
         retrieval=Retrieval(
             QueryRows(database, peppers),

@@ -23,6 +23,7 @@ from eai.identity.groups import Groups
 from eai.identity.me import Introspection
 from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.recutting import Recutting
 from eai.ingestion.repository import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrity.jobs import IntegrityJobs
@@ -33,7 +34,9 @@ from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
 from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.rights import DocumentRights
 from eai.knowledge.documents.service import Documents
+from eai.knowledge.documents.span_rights import RECUT
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
@@ -92,6 +95,7 @@ class Platform:
     base_deletions: BaseDeletions
     access_lists: AccessLists
     documents: Documents
+    document_rights: DocumentRights
     deletions: Deletions
     retention_policies: RetentionPolicies
     legal_holds: LegalHolds
@@ -99,6 +103,7 @@ class Platform:
     lineage: Lineage
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
+    recutting: Recutting
     retrieval: Retrieval
     integrity: Integrity
     integrity_jobs: IntegrityJobs
@@ -119,13 +124,15 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, Group.INGESTION)
+    recutting = JobHandler(platform.recutting.run, platform.recutting.give_up, Group.INGESTION)
     reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, Group.MAINTENANCE)
     later = try_later(platform.database, platform.jobs)
     dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
+    documents = {INGESTION_JOB: ingestion, RECUT: recutting}
     return {
         **knowledge,
-        INGESTION_JOB: ingestion,
+        **documents,
         **reindex,
         **platform.expiry.handlers(),
         **platform.integrity_jobs.handlers(),

@@ -17,7 +17,7 @@ from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.schemas import Labels
 from eai.gateway.service import Gateway
-from eai.ingestion.errors import ChunkReadersRequired, DuplicateContent, NothingToRetry
+from eai.ingestion.errors import DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
 from eai.ingestion.levels import levels_of
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
@@ -32,7 +32,7 @@ from eai.knowledge.documents.intake import find_other_copy
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
-from eai.knowledge.errors import DocumentNotReady
+from eai.knowledge.errors import ChunkReadersRequired, DocumentNotReady
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
 from eai.quarantine.service import refuse_rejected
@@ -120,8 +120,9 @@ class Replacement:
     ) -> Accepted:
         """Queue the newest text again, if it failed. The caller holds `row`.
 
-        Its source has stamped it already, so anybody who may write may do it. Raises NothingToRetry, and
-        SourceConnectorRefused while the source is switched off.
+        Its source has stamped it already, so anybody who may write may do it. Raises NothingToRetry,
+        SourceConnectorRefused while the source is switched off, and ChunkReadersRequired where it failed
+        because it says nothing of its parts.
         """
         held = await self._held(session, subject, base, row)
         source = await stamp(session, base.tenant, row.source_connector, by=None)
@@ -162,6 +163,8 @@ class Replacement:
 
     async def _queue_again(self, held: _Held, wanted: _Wanted) -> Accepted:
         newest = held.newest
+        if wanted.spans is None and (newest.error or {}).get("code") == ChunkReadersRequired.code:
+            raise ChunkReadersRequired.field("chunk_readers", "chunk_readers_required", "")
         await self._check(held, wanted, newest.source_hash, newest.content_type)
         await self._admit(held, await held.versions.size(VersionId(newest.id)))
         job, before = JobId(uuid4()), newest.job_id

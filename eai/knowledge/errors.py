@@ -1,6 +1,6 @@
 """What can go wrong with bases and documents. Names taken, lock-outs and clearance are identity's errors."""
 
-from eai.kernel.errors import Conflict, Forbidden
+from eai.kernel.errors import Conflict, Forbidden, InvalidInput
 
 
 class ExternalIdExists(Conflict):
@@ -25,6 +25,12 @@ class UnderLegalHold(Conflict):
     """A legal hold keeps what was to be removed."""
 
     code = "under_legal_hold"
+
+
+class ChunkReadersRequired(InvalidInput):
+    """Parts of the present text have rights of their own; the new text must say which of its parts have."""
+
+    code = "chunk_readers_required"
 
 
 class PermissionMissing(Forbidden):

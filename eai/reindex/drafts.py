@@ -97,6 +97,11 @@ def respect(cuts: Sequence[Cut], spans: Sequence[SpanRights]) -> bool:
     return not any(strictest.divides(start, end) for start, end, _ in cuts)
 
 
+def cuts_of(draft: Draft) -> Sequence[Cut]:
+    """Where the draft's chunks begin and end."""
+    return [(chunk.start, chunk.end, chunk.content) for chunk in draft.chunks]
+
+
 def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:
     strictest, document = Strictest(source.spans), DocumentId(source.document.id)
     chunks, classes, levels = [], [], []

@@ -55,6 +55,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.DOCUMENT_REVIEW: "A data steward released, redacted or rejected what was held.",
     AuditAction.QUARANTINE_READ: "A data steward looked at what is held: one document, or a list of them.",
     AuditAction.DOCUMENT_ACL_SET: "Its readers or level changed.",
+    AuditAction.DOCUMENT_RECUT: "Passages were cut anew where rights had come to change within them.",
     AuditAction.DOCUMENT_DELETE: "Somebody deleted it; it is out of sight from here on.",
     AuditAction.DOCUMENT_DELETED: "Nothing of it is left: what was removed, and the engine's count.",
     AuditAction.DOCUMENT_READ: "Somebody opened its text.",
