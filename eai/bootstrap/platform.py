@@ -43,6 +43,8 @@ from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring
 from eai.platform.settings import Environment, Settings
 from eai.policies.tenant_policies import TenantPolicies
+from eai.privacy.erasing import Erasing
+from eai.privacy.service import Erasures
 from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
 from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
 from eai.reindex.service import Reindexes
@@ -95,6 +97,8 @@ class Platform:
     legal_holds: LegalHolds
     expiry: Expiry
     lineage: Lineage
+    erasures: Erasures
+    erasing: Erasing
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     retrieval: Retrieval
@@ -126,6 +130,7 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
         INGESTION_JOB: ingestion,
         **reindex,
         **platform.expiry.handlers(),
+        **platform.erasing.handlers(),
         **platform.integrity_jobs.handlers(),
     }
 

@@ -52,6 +52,8 @@ class Things:
     kept: str
     legal_hold: str
     """A hold on that document."""
+    erasure: str
+    """A search that is over; it found nobody and changed nothing."""
     provider: str
     """The name of an endpoint that serves this tenant alone."""
     model: str
@@ -134,6 +136,7 @@ async def things_of(company: Company) -> Things:
         policy=await _policy(company),
         retention_policy=await _retention_policy(company, base),
         **await _kept(company),
+        erasure=await _erasure(company),
         provider=provider["name"],
         model=await company.model(provider["name"]),
         ranker=await company.model(answering, capability="rerank"),
@@ -225,6 +228,17 @@ async def _kept(company: Company) -> dict[str, str]:
     body = {"knowledge_base_id": base, "document_id": document, "reason": "Nobody may remove it."}
     hold = await company.admin.made("/v1/retention/holds", body)
     return {"kept_base": base, "kept": document, "legal_hold": hold["id"]}
+
+
+async def _erasure(company: Company) -> str:
+    """The id of a search that has ended, so that nothing changes any more behind a test."""
+    body = {"action": "find", "identifiers": ["nobody@nowhere.example"], "reason": "Case 16"}
+    made = await company.admin.made("/v1/privacy/erasures", body, status=202)
+    while True:
+        shown = await company.admin.got(f"/v1/privacy/erasures/{made['id']}")
+        if shown["state"] == "completed":
+            return str(made["id"])
+        await asyncio.sleep(0.05)
 
 
 async def _quota(company: Company, owner: str) -> str:
