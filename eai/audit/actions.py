@@ -62,6 +62,12 @@ class AuditAction(StrEnum):
     DOCUMENT_EXPIRE = "retention.document.expire"
 
     LINEAGE_READ = "lineage.read"
+    PRIVACY_ERASURE_REQUEST = "privacy.erasure.request"
+    PRIVACY_ERASURE_COMPLETE = "privacy.erasure.complete"
+    PRIVACY_ERASURE_FAILED = "privacy.erasure.failed"
+    PRIVACY_ERASURE_READ = "privacy.erasure.read"
+    PRIVACY_DOCUMENT_FOUND = "privacy.document.found"
+    PRIVACY_DOCUMENT_REDACTED = "privacy.document.redacted"
 
     PROVIDER_ENDPOINT_CREATE = "provider_endpoint.create"
     PROVIDER_ENDPOINT_UPDATE = "provider_endpoint.update"

@@ -60,6 +60,8 @@ from eai.platform.settings import Settings
 from eai.policies.rule_sets import RuleSets
 from eai.policies.service import Policies
 from eai.policies.tenant_policies import TenantPolicies
+from eai.privacy.erasing import Erasing
+from eai.privacy.service import Erasures
 from eai.quarantine.service import Quarantine
 from eai.reindex.dropping import Dropping, ReindexSweep
 from eai.reindex.running import Reindexing
@@ -154,6 +156,8 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         legal_holds=LegalHolds(audit),
         expiry=Expiry(database, jobs, audit),
         lineage=Lineage(),
+        erasures=Erasures(keyring, jobs, audit),
+        erasing=Erasing(database, keyring, details, jobs, audit),
         retrieval_counts=RetrievalCounts(database),
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),

@@ -47,6 +47,8 @@ from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring
 from eai.platform.settings import Environment, Settings
 from eai.policies.tenant_policies import TenantPolicies
+from eai.privacy.erasing import Erasing
+from eai.privacy.service import Erasures
 from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
 from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
 from eai.reindex.service import Reindexes
@@ -101,6 +103,8 @@ class Platform:
     legal_holds: LegalHolds
     expiry: Expiry
     lineage: Lineage
+    erasures: Erasures
+    erasing: Erasing
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
     recutting: Recutting
@@ -135,6 +139,7 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
         **documents,
         **reindex,
         **platform.expiry.handlers(),
+        **platform.erasing.handlers(),
         **platform.integrity_jobs.handlers(),
     }
 

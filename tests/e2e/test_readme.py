@@ -42,6 +42,7 @@ VISITS = {
         "docs/how-to/delete-and-receipts.md",
         "docs/how-to/keep-for-a-time.md",
         "docs/how-to/follow-a-document.md",
+        "docs/how-to/erase-a-person.md",
         "docs/how-to/verify-the-audit-offline.md",
         "docs/how-to/read-the-metrics.md",
         "docs/how-to/examine-and-repair.md",

@@ -146,6 +146,7 @@ def _value(table: Table, column: Column, tenant: UUID) -> Any:
         "text": lambda: f"{marker(tenant)}-{uuid4().hex}",
         "_text": lambda: [marker(tenant)],
         "_uuid": lambda: [uuid4()],
+        "_int4": lambda: [1],
         "int2": lambda: 1,
         "int4": lambda: 1,
         "int8": lambda: 1,

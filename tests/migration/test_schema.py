@@ -17,6 +17,7 @@ import eai.identity.models
 import eai.integrity.models
 import eai.knowledge.models
 import eai.policies.models
+import eai.privacy.models
 import eai.quarantine.models
 import eai.reindex.models
 import eai.retention.models
@@ -34,6 +35,7 @@ MODELS = (
     eai.integrity.models,
     eai.knowledge.models,
     eai.policies.models,
+    eai.privacy.models,
     eai.quarantine.models,
     eai.reindex.models,
     eai.retention.models,
@@ -203,7 +205,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0026",)]
+    assert versions == [("0027",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:

@@ -22,6 +22,7 @@ from eai.api.v1 import (
     openai,
     policies,
     principals,
+    privacy,
     provider_endpoints,
     provider_templates,
     quarantine,
@@ -65,4 +66,5 @@ def routers() -> Sequence[APIRouter]:
         quarantine.router,
         retention.router,
         lineage.router,
+        privacy.router,
     )

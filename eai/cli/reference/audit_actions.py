@@ -68,6 +68,12 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.LEGAL_HOLD_RELEASE: "What was held may be removed again.",
     AuditAction.DOCUMENT_EXPIRE: "A document was due under a policy, and is out of sight from here on.",
     AuditAction.LINEAGE_READ: "Somebody followed a document: to its versions, passages or answers.",
+    AuditAction.PRIVACY_ERASURE_REQUEST: "Somebody asked for a person to be found or erased.",
+    AuditAction.PRIVACY_ERASURE_COMPLETE: "An erasure came to its end: how many documents, by outcome.",
+    AuditAction.PRIVACY_ERASURE_FAILED: "An erasure was given up; the code says why.",
+    AuditAction.PRIVACY_ERASURE_READ: "Somebody looked at the documents that an erasure found.",
+    AuditAction.PRIVACY_DOCUMENT_FOUND: "An erasure found the person in a document: what became of it.",
+    AuditAction.PRIVACY_DOCUMENT_REDACTED: "What became of a text that was redacted by an erasure.",
     AuditAction.PROVIDER_ENDPOINT_CREATE: "An endpoint was approved. Its key is nowhere in the audit.",
     AuditAction.PROVIDER_ENDPOINT_UPDATE: "Where an endpoint is, what it may see or whom it serves changed.",
     AuditAction.PROVIDER_ENDPOINT_DELETE: "An endpoint and its key were removed.",
@@ -92,7 +98,6 @@ MEANINGS: Mapping[AuditAction, str] = {
 
 RESERVED = frozenset({
     AuditAction.AUDIT_DETAILS_READ,
-    AuditAction.AUDIT_DETAILS_ERASE,
 })  # fmt: skip
 """What nothing in the product writes yet; a test compares this with the source."""
 

@@ -37,6 +37,7 @@ KINDS = {
     "policy": "policy",
     "retention_policy": "retention_policy",
     "legal_hold": "legal_hold",
+    "erasure": "erasure",
     "knowledge_base_id": "base",
     "document_id": "document",
     "connector": "connector",

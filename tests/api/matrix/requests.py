@@ -109,6 +109,18 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "list_version_lineage": lambda _: Valid(),
     "list_chunk_lineage": lambda _: Valid(),
     "list_citing_answers": lambda _: Valid(),
+    # Whoever it looks for, nobody here is called so.
+    "create_erasure": lambda ids: Valid(
+        {
+            "action": "redact",
+            "identifiers": [f"nobody.{uuid4().hex}@nowhere.example"],
+            "principal_id": ids.principal,
+            "reason": "Case 17",
+        }
+    ),
+    "list_erasures": lambda _: Valid(),
+    "get_erasure": lambda _: Valid(),
+    "list_found_documents": lambda _: Valid(),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),
     "set_policy": lambda _: Valid({"cedar": "forbid (principal is Agent, action, resource);"}),

@@ -42,6 +42,7 @@ REFUSED_ELSEWHERE = {
     "create_api_key": (422, "principal_unknown"),
     "set_quota": (422, "owner_unknown"),
     "create_retention_policy": (422, "invalid_input"),
+    "create_erasure": (422, "principal_unknown"),
     "place_legal_hold": (422, "invalid_input"),
     "create_source_connector": (422, "principal_unknown"),
     "update_source_connector": (422, "principal_unknown"),

@@ -55,6 +55,8 @@ class Things:
     connector: str
     """The name of a source connector."""
     connector_id: str
+    erasure: str
+    """A search that is over; it found nobody and changed nothing."""
     provider: str
     """The name of an endpoint that serves this tenant alone."""
     model: str
@@ -140,6 +142,7 @@ async def things_of(company: Company) -> Things:
         **await _kept(company),
         connector=connector["name"],
         connector_id=connector["id"],
+        erasure=await _erasure(company),
         provider=provider["name"],
         model=await company.model(provider["name"]),
         ranker=await company.model(answering, capability="rerank"),
@@ -233,6 +236,17 @@ async def _kept(company: Company) -> dict[str, str]:
     body = {"knowledge_base_id": base, "document_id": document, "reason": "Nobody may remove it."}
     hold = await company.admin.made("/v1/retention/holds", body)
     return {"kept_base": base, "kept": document, "legal_hold": hold["id"]}
+
+
+async def _erasure(company: Company) -> str:
+    """The id of a search that has ended, so that nothing changes any more behind a test."""
+    body = {"action": "find", "identifiers": ["nobody@nowhere.example"], "reason": "Case 16"}
+    made = await company.admin.made("/v1/privacy/erasures", body, status=202)
+    while True:
+        shown = await company.admin.got(f"/v1/privacy/erasures/{made['id']}")
+        if shown["state"] == "completed":
+            return str(made["id"])
+        await asyncio.sleep(0.05)
 
 
 async def _quota(company: Company, owner: str) -> str:

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0026"
-down_revision = "0025"
+revision = "0027"
+down_revision = "0026"
 
 
 def upgrade() -> None:
