@@ -242,11 +242,13 @@ async def _erasure(company: Company) -> str:
     """The id of a search that has ended, so that nothing changes any more behind a test."""
     body = {"action": "find", "identifiers": ["nobody@nowhere.example"], "reason": "Case 16"}
     made = await company.admin.made("/v1/privacy/erasures", body, status=202)
-    while True:
+
+    async def is_over() -> bool:
         shown = await company.admin.got(f"/v1/privacy/erasures/{made['id']}")
-        if shown["state"] == "completed":
-            return str(made["id"])
-        await asyncio.sleep(0.05)
+        return bool(shown["state"] == "completed")
+
+    await eventually(is_over)
+    return str(made["id"])
 
 
 async def _quota(company: Company, owner: str) -> str:
