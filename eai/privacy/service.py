@@ -15,9 +15,9 @@ from eai.audit.repository import AuditRows
 from eai.audit.service import Audit
 from eai.identity.errors import PrincipalUnknown
 from eai.identity.repository import PrincipalRows
-from eai.ingestion.repository import submitter
 from eai.kernel.ids import JobId, TenantId
 from eai.kernel.paging import Page, PageRequest
+from eai.knowledge.documents.submitter import submitter
 from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring, seal, unseal
 from eai.platform.listing import next_key
