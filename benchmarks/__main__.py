@@ -12,6 +12,7 @@ BENCHMARKS = {
     "retrieval_quality": "how well each leg and both together rank, beside Haystack's BM25",
     "slow_model_fusion": "the same for local-e5-384 on a part of the sets, which takes it twelve minutes",
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
+    "rights_classes": "what ten, a thousand and fifty thousand different rights in one base cost and lose",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
     "gateway_overhead": "what a call of a model costs through the gateway, beside none and LiteLLM's proxy",
     "quota_under_load": "whether a quota holds under many callers, beside the limits of LiteLLM's proxy",

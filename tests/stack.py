@@ -132,6 +132,17 @@ class Company:
         provider = await self._stack.provider()
         return str((await self.endpoint(url=provider.url, **fields))["name"])
 
+    async def connector(self, **fields: Any) -> Json:
+        """A new source connector."""
+        body = {"name": f"s-{uuid4().hex[:12]}", "kind": "wiki", **fields}
+        return await self.admin.made("/v1/source-connectors", body)
+
+    async def switch(self, connector: str, **fields: Any) -> Json:
+        """Change a source connector."""
+        answer = await self.admin.patch(f"/v1/source-connectors/{connector}", json=fields)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
     async def model(self, endpoint: str, **fields: Any) -> str:
         """The name of a new model on the endpoint of this name."""
         body = {"name": f"m-{uuid4().hex[:12]}", "endpoint": endpoint, "capability": "rerank", **fields}

@@ -14,7 +14,8 @@ class PassageRights:
 
     `document_readers` and `chunk_readers` are references; `None` means every reader of the base and
     an empty set means nobody. `classification` is the effective level. `is_live` is false for a
-    document that is being deleted, a version that is not the serving one, or one held back.
+    document that is being deleted, a version that is not the serving one, or one held back;
+    `is_source_enabled` for one whose source connector is switched off.
     """
 
     tenant: TenantId
@@ -22,6 +23,7 @@ class PassageRights:
     chunk_readers: frozenset[str] | None
     classification: Classification
     is_live: bool
+    is_source_enabled: bool
 
 
 def may_read(subject: Subject, base: BaseRights, passage: PassageRights) -> bool:
@@ -30,6 +32,7 @@ def may_read(subject: Subject, base: BaseRights, passage: PassageRights) -> bool
         passage.tenant == subject.tenant
         and base.can_read_passages
         and passage.is_live
+        and passage.is_source_enabled
         and not passage.classification.exceeds(subject.clearance)
         and _names(passage.document_readers, subject)
         and _names(passage.chunk_readers, subject)

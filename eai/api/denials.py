@@ -30,13 +30,14 @@ async def record_denial(request: Request, subject: Subject, error: EaiError) -> 
     platform: Platform = request.app.state.platform
     operation = getattr(request.scope.get("route"), "name", "unrouted")
     show = _plain if _is_seen(error) else partial(_digest, subject)
+    noted = {name: str(error.details[name]) for name in error.noted}
     entry = AuditEntry(
         tenant=subject.tenant,
         action=AuditAction.ACCESS_DENIED,
         actor=Actor.of(subject),
         resource=Resource("operation", operation),
         decision=Decision.DENY,
-        facts={"code": error.code, "status": error.status},
+        facts={"code": error.code, "status": error.status, **noted},
         private={name: show(str(value)) for name, value in request.path_params.items()},
     )
     await platform.audit.flush(Evidence(entries=(entry,)))

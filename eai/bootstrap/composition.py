@@ -11,6 +11,7 @@ from eai.audit.signing import Signing
 from eai.audit.trail import AuditTrail
 from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
 from eai.bootstrap.platform import Platform
+from eai.connectors.service import SourceConnectors
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.holdings import KnowledgeQuotas
 from eai.finops.quotas import Quotas
@@ -30,6 +31,7 @@ from eai.identity.issuing import Issuing
 from eai.identity.me import Introspection
 from eai.identity.onboarding import Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.recutting import Recutting
 from eai.ingestion.service import Ingestion
 from eai.integrations.anchor import FileAnchor
 from eai.integrations.cedar import CedarEngine
@@ -45,8 +47,10 @@ from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
 from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.rights import DocumentRights
 from eai.knowledge.documents.service import Documents
 from eai.knowledge.ports import Vectors
+from eai.lineage.service import Lineage
 from eai.platform.database import Database
 from eai.platform.egress import Allowance
 from eai.platform.jobs import Jobs, Pace
@@ -56,10 +60,15 @@ from eai.platform.settings import Settings
 from eai.policies.rule_sets import RuleSets
 from eai.policies.service import Policies
 from eai.policies.tenant_policies import TenantPolicies
+from eai.privacy.erasing import Erasing
+from eai.privacy.service import Erasures
 from eai.quarantine.service import Quarantine
 from eai.reindex.dropping import Dropping, ReindexSweep
 from eai.reindex.running import Reindexing
 from eai.reindex.service import Reindexes
+from eai.retention.expiry import Expiry
+from eai.retention.holds import LegalHolds
+from eai.retention.policies import RetentionPolicies
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
@@ -102,6 +111,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     registry = ModelRegistry(
         audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
     )
+    documents = Documents(audit, jobs)
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
     ownership = StoreOwnership(database, vectors)
@@ -128,6 +138,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         quotas=Quotas(audit),
         usage=UsageLedger(database, audit, clock),
         tenant_policies=TenantPolicies(audit, cedar),
+        source_connectors=SourceConnectors(audit),
         expired_calls=expired_calls,
         gateway=gateway,
         provider_endpoints=ProviderEndpoints(
@@ -138,14 +149,22 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         bases=Bases(audit, ModelChoice(gateway), KnowledgeQuotas()),
         base_deletions=BaseDeletions(database, vectors, jobs, audit),
         access_lists=AccessLists(audit),
-        documents=Documents(audit, jobs),
+        documents=documents,
+        document_rights=DocumentRights(database, documents),
         deletions=Deletions(database, vectors, jobs, audit),
+        retention_policies=RetentionPolicies(audit),
+        legal_holds=LegalHolds(audit),
+        expiry=Expiry(database, jobs, audit),
+        lineage=Lineage(),
+        erasures=Erasures(keyring, jobs, audit),
+        erasing=Erasing(database, keyring, details, jobs, audit),
         retrieval_counts=RetrievalCounts(database),
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
         reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
         ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), Quarantine(database)),
+        recutting=Recutting(database, gateway, vectors, jobs, audit),
         reviews=Reviews(jobs, audit),
         retrieval=Retrieval(
             QueryRows(database, peppers),

@@ -9,6 +9,7 @@ from eai.audit.failures import FailureCounter
 from eai.audit.jobs import Checkpointing
 from eai.audit.service import Audit
 from eai.audit.trail import AuditTrail
+from eai.connectors.service import SourceConnectors
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.quotas import Quotas
 from eai.finops.usage import UsageLedger
@@ -22,6 +23,7 @@ from eai.identity.groups import Groups
 from eai.identity.me import Introspection
 from eai.identity.onboarding import FirstKeys, Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.recutting import Recutting
 from eai.ingestion.repository import JOB_NAME as INGESTION_JOB
 from eai.ingestion.service import Ingestion
 from eai.integrity.jobs import IntegrityJobs
@@ -32,19 +34,27 @@ from eai.knowledge.bases.entries import AccessLists
 from eai.knowledge.bases.service import Bases
 from eai.knowledge.documents.counts import RetrievalCounts
 from eai.knowledge.documents.deletion import Deletions
+from eai.knowledge.documents.rights import DocumentRights
 from eai.knowledge.documents.service import Documents
+from eai.knowledge.documents.span_rights import RECUT
 from eai.knowledge.jobs import job_handlers as knowledge_job_handlers
 from eai.knowledge.jobs import try_later
 from eai.knowledge.ports import Vectors
+from eai.lineage.service import Lineage
 from eai.platform.database import Database
 from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import Jobs
 from eai.platform.keys import Keyring
 from eai.platform.settings import Environment, Settings
 from eai.policies.tenant_policies import TenantPolicies
+from eai.privacy.erasing import Erasing
+from eai.privacy.service import Erasures
 from eai.reindex.dropping import DROP_GENERATION, Dropping, ReindexSweep
 from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
 from eai.reindex.service import Reindexes
+from eai.retention.expiry import Expiry
+from eai.retention.holds import LegalHolds
+from eai.retention.policies import RetentionPolicies
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
 from eai.tenants.service import Tenants
@@ -77,6 +87,7 @@ class Platform:
     quotas: Quotas
     usage: UsageLedger
     tenant_policies: TenantPolicies
+    source_connectors: SourceConnectors
     expired_calls: ExpiredCalls
     gateway: Gateway
     provider_endpoints: ProviderEndpoints
@@ -86,9 +97,17 @@ class Platform:
     base_deletions: BaseDeletions
     access_lists: AccessLists
     documents: Documents
+    document_rights: DocumentRights
     deletions: Deletions
+    retention_policies: RetentionPolicies
+    legal_holds: LegalHolds
+    expiry: Expiry
+    lineage: Lineage
+    erasures: Erasures
+    erasing: Erasing
     retrieval_counts: RetrievalCounts
     ingestion: Ingestion
+    recutting: Recutting
     retrieval: Retrieval
     integrity: Integrity
     integrity_jobs: IntegrityJobs
@@ -109,11 +128,20 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     """What a worker runs, by job name."""
     knowledge = knowledge_job_handlers(platform.database, platform.vectors, platform.jobs, platform.audit)
     ingestion = JobHandler(platform.ingestion.run, platform.ingestion.give_up, Group.INGESTION)
+    recutting = JobHandler(platform.recutting.run, platform.recutting.give_up, Group.INGESTION)
     reindexing = JobHandler(platform.reindexing.run, platform.reindexing.give_up, Group.MAINTENANCE)
     later = try_later(platform.database, platform.jobs)
     dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
-    return {**knowledge, INGESTION_JOB: ingestion, **reindex, **platform.integrity_jobs.handlers()}
+    documents = {INGESTION_JOB: ingestion, RECUT: recutting}
+    return {
+        **knowledge,
+        **documents,
+        **reindex,
+        **platform.expiry.handlers(),
+        **platform.erasing.handlers(),
+        **platform.integrity_jobs.handlers(),
+    }
 
 
 async def warm_up(platform: Platform) -> None:
@@ -134,3 +162,4 @@ async def maintain(platform: Platform) -> None:
     await platform.retrieval_counts.forget_due()
     await platform.integrity_jobs.queue_due(platform.settings.worker.integrity_interval_s)
     await platform.reindex_sweep.run_due()
+    await platform.expiry.queue_due(platform.settings.worker.retention_interval_s)

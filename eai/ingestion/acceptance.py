@@ -12,11 +12,13 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.connectors.stamps import Stamp, stamp
 from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent
 from eai.ingestion.extraction import accepted_type, check_size
+from eai.ingestion.levels import levels_of
 from eai.ingestion.replacement import Replacement
 from eai.ingestion.repository import JOB_NAME, load_work, parameters_of, placed
 from eai.ingestion.schemas import DocumentFields
@@ -38,7 +40,6 @@ from eai.knowledge.receipts.service import id_of_repetition
 from eai.platform.jobs import Jobs
 from eai.quarantine.service import refuse_rejected
 
-CONNECTOR = "direct"
 DEFAULT_TYPE = "text/plain"
 
 
@@ -66,8 +67,8 @@ class Acceptance:
 
         An equal document that the caller may read is returned instead, and so is what a repeated
         submission has made before. Where the source has a document of this external id, its text is
-        replaced, which is left to a worker. Raises NotFound, PermissionMissing, DuplicateContent and what
-        the checks of content, level and readers raise.
+        replaced, which is left to a worker. Raises NotFound, PermissionMissing, SourceConnectorUnknown,
+        SourceConnectorRefused, DuplicateContent and what the checks of content, level and readers raise.
         """
         base = await authorise(session, subject, base_ref, Permission.WRITE)
         accepted_type(_declared(submission), submission.text.filename)
@@ -77,16 +78,22 @@ class Acceptance:
             submission = replace(submission, id=id_)
             if (earlier := await self._earlier(session, subject, base, submission, waits=waits)) is not None:
                 return earlier
-        if (replaced := await self._replaced(session, subject, base, submission)) is not None:
+        source = await stamp(session, subject.tenant, submission.fields.source_connector, subject.principal)
+        if (replaced := await self._replaced(session, subject, base, submission, source)) is not None:
             return replaced
-        return await self._create(session, subject, base, submission, waits=waits)
+        return await self._create(session, subject, base, submission, source, waits=waits)
 
     async def _replaced(
-        self, session: AsyncSession, subject: Subject, base: BaseHandle, submission: Submission
+        self,
+        session: AsyncSession,
+        subject: Subject,
+        base: BaseHandle,
+        submission: Submission,
+        source: Stamp,
     ) -> Accepted | None:
         if submission.external_id is None:
             return None
-        row = await hold_external_document(session, subject, base, CONNECTOR, submission.external_id)
+        row = await hold_external_document(session, subject, base, source.connector, submission.external_id)
         if row is None:
             return None
         return await self._replacement.replace(session, subject, base, row, submission.as_revision())
@@ -97,14 +104,15 @@ class Acceptance:
         subject: Subject,
         base: BaseHandle,
         submission: Submission,
+        source: Stamp,
         *,
         waits: bool,
     ) -> Accepted:
-        draft, job = _draft(subject, submission), JobId(uuid4())
+        draft, job = _draft(subject, submission, source), JobId(uuid4())
         version = _version(submission, job)
-        level = highest(
-            base.level_of(draft.classification), *(span.classification for span in version.span_rights)
-        )
+        levels = levels_of(base, draft.classification, version.span_rights)
+        source.require_levels(levels)
+        level = highest(*levels)
         await self._gateway.check(Caller.of(subject), base.embedding_model, Operation.INGEST, level)
         await refuse_rejected(session, subject.tenant, base.id, version.source_hash)
         if draft.external_id is None and (
@@ -177,6 +185,7 @@ class Acceptance:
                 "version": stored.number,
                 "level": str(base.level_of(draft.classification)),
                 "source_sha256": version.source_hash.hex(),
+                "source_connector": draft.source_connector,
             },
             private={"title": draft.title},
         )
@@ -204,14 +213,15 @@ def _version(submission: Submission, job: JobId) -> VersionDraft:
     )
 
 
-def _draft(subject: Subject, submission: Submission) -> DocumentDraft:
+def _draft(subject: Subject, submission: Submission, source: Stamp) -> DocumentDraft:
     fields = submission.fields
     return DocumentDraft(
         id=submission.id,
         title=fields.title,
         external_id=submission.external_id,
-        source_connector=CONNECTOR,
+        source_connector=source.connector,
         source_uri=fields.source_uri,
+        source_uri_verified=source.vouches and fields.source_uri is not None,
         classification=fields.classification,
         readers=None if fields.readers is None else frozenset(fields.readers),
         metadata=fields.metadata,

@@ -26,6 +26,7 @@ from eai.ingestion.passages import (
 )
 from eai.ingestion.splitting import split
 from eai.kernel.ids import chunk_id, point_id
+from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.lexical import (
     analyse_document,
     document_weights,
@@ -55,12 +56,17 @@ class ExtractText:
 
 @component
 class SplitText:
-    """Cut the text into passages and find the terms of each."""
+    """Cut the text into passages, none of which has two kinds of rights, and find the terms of each."""
 
     @component.output_types(passages=Passages)
     def run(self, manuscript: Manuscript, extract: Extract) -> dict[str, Passages]:
         """At least one passage: an extract holds something to read."""
-        spans = split(extract.text, size=manuscript.chunk_size, overlap=manuscript.chunk_overlap)
+        spans = split(
+            extract.text,
+            size=manuscript.chunk_size,
+            overlap=manuscript.chunk_overlap,
+            edges=Strictest(manuscript.spans).edges,
+        )
         items = tuple(
             Passage(start, end, text, analyse_document(text, extract.language))
             for start, end in spans

@@ -33,12 +33,6 @@ class DuplicateContent(Conflict):
     code = "duplicate_content"
 
 
-class ChunkReadersRequired(InvalidInput):
-    """Parts of the present text have rights of their own; the new text must say which of its parts have."""
-
-    code = "chunk_readers_required"
-
-
 class NothingToRetry(Conflict):
     """The newest text did not fail: its `status` is another."""
 

@@ -1,22 +1,25 @@
 """A document's new text and fields: what becomes of them, in the one commit that says yes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import uuid4
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import highest, level_at
+from eai.access.classification import Classification, highest, level_at
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.connectors.stamps import Stamp, stamp
 from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.schemas import Labels
 from eai.gateway.service import Gateway
-from eai.ingestion.errors import ChunkReadersRequired, DuplicateContent, NothingToRetry
+from eai.ingestion.errors import DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
+from eai.ingestion.levels import levels_of
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
 from eai.ingestion.submission import Accepted, Revision, Text
 from eai.kernel.canonical import Canonical
@@ -29,7 +32,7 @@ from eai.knowledge.documents.intake import find_other_copy
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
-from eai.knowledge.errors import DocumentNotReady
+from eai.knowledge.errors import ChunkReadersRequired, DocumentNotReady
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
 from eai.quarantine.service import refuse_rejected
@@ -93,14 +96,16 @@ class Replacement:
         """Store a new text with its job; where the text is what it was, only apply the rest.
 
         A text that failed is queued again. The caller holds `row`. Raises InvalidInput,
-        ChunkReadersRequired, DuplicateContent, ContentRejected, and what stands against the text, its level
-        or its rights.
+        SourceConnectorRefused, ChunkReadersRequired, DuplicateContent, ContentRejected, and what stands
+        against the text, its level or its rights.
         """
         held = await self._held(session, subject, base, row)
         if revision.is_repeated and (made := await held.versions.find(revision.version)) is not None:
             return _as_accepted(held, made)
-        _check_external_id(row, revision)
-        wanted = _wanted(held, revision)
+        _check_unchanged(row, revision)
+        source = await stamp(session, base.tenant, row.source_connector, subject.principal)
+        wanted = _wanted(held, revision, source)
+        source.require_levels(_levels(held, wanted))
         if wanted.text is not None:
             await refuse_rejected(session, base.tenant, base.id, wanted.text.source_hash)
         if wanted.text is not None and not _is_same_text(held.newest, wanted, wanted.text):
@@ -113,13 +118,21 @@ class Replacement:
     async def retry(
         self, session: AsyncSession, subject: Subject, base: BaseHandle, row: KnowledgeDocument
     ) -> Accepted:
-        """Queue the newest text again, if it failed. The caller holds `row`. Raises NothingToRetry."""
+        """Queue the newest text again, if it failed. The caller holds `row`.
+
+        Its source has stamped it already, so anybody who may write may do it. Raises NothingToRetry,
+        SourceConnectorRefused while the source is switched off, and ChunkReadersRequired where it failed
+        because it says nothing of its parts.
+        """
         held = await self._held(session, subject, base, row)
+        source = await stamp(session, base.tenant, row.source_connector, by=None)
         if held.newest.status != "failed":
             raise NothingToRetry(status=held.newest.status)
         await refuse_rejected(session, base.tenant, base.id, held.newest.source_hash)
         labels = Labels(**row.labels).of(subject)
-        return await self._queue_again(held, _Wanted(None, DocumentChanges(), None, None, labels))
+        wanted = _Wanted(None, DocumentChanges(), None, None, labels)
+        source.require_levels(_levels(held, wanted))
+        return await self._queue_again(held, wanted)
 
     async def _held(
         self, session: AsyncSession, subject: Subject, base: BaseHandle, row: KnowledgeDocument
@@ -150,6 +163,8 @@ class Replacement:
 
     async def _queue_again(self, held: _Held, wanted: _Wanted) -> Accepted:
         newest = held.newest
+        if wanted.spans is None and (newest.error or {}).get("code") == ChunkReadersRequired.code:
+            raise ChunkReadersRequired.field("chunk_readers", "chunk_readers_required", "")
         await self._check(held, wanted, newest.source_hash, newest.content_type)
         await self._admit(held, await held.versions.size(VersionId(newest.id)))
         job, before = JobId(uuid4()), newest.job_id
@@ -244,22 +259,23 @@ class Replacement:
         )
 
 
-def _wanted(held: _Held, revision: Revision) -> _Wanted:
+def _wanted(held: _Held, revision: Revision, source: Stamp) -> _Wanted:
     fields = revision.fields
-    changes = _changes(held.subject, revision)
+    changes = _changes(held.subject, revision, source)
     spans = None if fields.chunk_readers is None else tuple(each.span() for each in fields.chunk_readers)
     labels = (fields.labels if "labels" in changes.given else None) or Labels(**held.row.labels)
     text = None if revision.text is None else _draft(held, revision, revision.text, spans or ())
     return _Wanted(text, changes, spans, fields.language, labels.of(held.subject))
 
 
-def _changes(subject: Subject, revision: Revision) -> DocumentChanges:
+def _changes(subject: Subject, revision: Revision, source: Stamp) -> DocumentChanges:
     fields = revision.fields
     nulls = {name for name in _NEVER_NULL if getattr(fields, name) is None}
     return DocumentChanges(
         given=(revision.given & _CHANGEABLE) - nulls,
         title=fields.title,
         source_uri=fields.source_uri,
+        source_uri_verified=source.vouches and fields.source_uri is not None,
         classification=fields.classification,
         readers=None if fields.readers is None else frozenset(fields.readers),
         metadata=fields.metadata or {},
@@ -299,6 +315,18 @@ def _is_same_text(newest: DocumentVersion, wanted: _Wanted, text: VersionDraft) 
     return wanted.language is None or newest.language in {None, wanted.language}
 
 
-def _check_external_id(row: KnowledgeDocument, revision: Revision) -> None:
-    if "external_id" in revision.given and revision.fields.external_id not in {None, row.external_id}:
-        raise InvalidInput.field("external_id", "unchangeable", "cannot be changed")
+def _check_unchanged(row: KnowledgeDocument, revision: Revision) -> None:
+    for name in ("external_id", "source_connector"):
+        if name in revision.given and getattr(revision.fields, name) not in {None, getattr(row, name)}:
+            raise InvalidInput.field(name, "unchangeable", "cannot be changed")
+
+
+def _levels(held: _Held, wanted: _Wanted) -> Iterable[Classification]:
+    """Every level that the document will have once all that it is to become has come to be."""
+    own, changes = level_at(held.row.classification), wanted.changes
+    if "classification" in changes.given:
+        own = changes.classification
+    elif not held.is_newest_serving and "classification" in held.newest.intended:
+        own = level_at(held.newest.intended["classification"])
+    spans = spans_from_rows(held.newest.chunk_rights) if wanted.spans is None else wanted.spans
+    return levels_of(held.base, own, spans)

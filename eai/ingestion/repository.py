@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, cast, func, select
+from sqlalchemy import ColumnElement, cast, func, select, text
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -33,6 +33,7 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import rights_class_number
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import StoredVersion
+from eai.knowledge.documents.submitter import submitter
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
@@ -223,18 +224,6 @@ async def _answers(session: AsyncSession, run: JobRun, work: Work) -> bool:
     return await session.scalar(statement) == work.stored.version
 
 
-def submitter(subject: Subject) -> Mapping[str, Any]:
-    """Who submits a document, for the job's row: whose quota and policies count is settled by then."""
-    return {
-        "kind": str(subject.kind),
-        "principal": str(subject.principal),
-        "api_key": str(subject.api_key),
-        "groups": sorted(map(str, subject.groups)),
-        "roles": list(map(str, subject.roles)),
-        "clearance": str(subject.clearance),
-    }
-
-
 def submitter_of(tenant: TenantId, parameters: Mapping[str, Any]) -> Caller:
     """Who submitted the document, as the gateway, audit and usage name them."""
     given = parameters["submitter"]
@@ -307,3 +296,26 @@ async def _work(
     stored = StoredVersion(DocumentId(document.id), VersionId(version.id), version.number)
     building = await BaseRows(session, base.tenant).building(base.id)
     return Work(manuscript, base, stored, version.source_hash, building)
+
+
+async def is_recut_by_another(session: AsyncSession, run: JobRun) -> bool:
+    """Whether another job is to cut the same version anew."""
+    return bool(
+        await session.scalar(
+            _RECUT_BY_ANOTHER,
+            {
+                "tenant": run.tenant,
+                "job": run.job,
+                "name": run.name,
+                "document": run.parameters["document"],
+                "version": run.parameters["version"],
+            },
+        )
+    )
+
+
+_RECUT_BY_ANOTHER = text("""
+    SELECT EXISTS (SELECT FROM eai.jobs
+                    WHERE tenant_id = :tenant AND id <> :job AND name = :name
+                      AND state IN ('queued', 'running')
+                      AND parameters ->> 'document' = :document AND parameters ->> 'version' = :version)""")

@@ -46,7 +46,7 @@ class Submission:
 
     def as_revision(self) -> "Revision":
         """The same, of a document that is there already."""
-        return Revision(self.id, self.fields, self.text, self.given - {"external_id"})
+        return Revision(self.id, self.fields, self.text, self.given - {"external_id", "source_connector"})
 
 
 @dataclass(frozen=True, slots=True)

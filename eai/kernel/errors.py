@@ -28,6 +28,8 @@ class EaiError(Exception):
     code: ClassVar[str]
     status: ClassVar[int]
     retryable: ClassVar[bool] = False
+    noted: ClassVar[tuple[str, ...]] = ()
+    """Details that the audit of a refusal keeps: names of things and enumerations."""
 
     def __init__(self, *, retry_after_s: int | None = None, **details: Detail) -> None:
         super().__init__(self.code)

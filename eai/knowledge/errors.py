@@ -1,6 +1,6 @@
 """What can go wrong with bases and documents. Names taken, lock-outs and clearance are identity's errors."""
 
-from eai.kernel.errors import Conflict, Forbidden
+from eai.kernel.errors import Conflict, Forbidden, InvalidInput
 
 
 class ExternalIdExists(Conflict):
@@ -19,6 +19,18 @@ class DocumentNotReady(Conflict):
     """No version of the document answers yet."""
 
     code = "document_not_ready"
+
+
+class UnderLegalHold(Conflict):
+    """A legal hold keeps what was to be removed."""
+
+    code = "under_legal_hold"
+
+
+class ChunkReadersRequired(InvalidInput):
+    """Parts of the present text have rights of their own; the new text must say which of its parts have."""
+
+    code = "chunk_readers_required"
 
 
 class PermissionMissing(Forbidden):

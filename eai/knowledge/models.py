@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.types import REAL, TEXT
 
+from eai.identity.models import RevisedRow
 from eai.platform.schema import Json, Row, TenantRow
 
 Readers = list[str] | None
@@ -81,6 +82,7 @@ class KnowledgeDocument(TenantRow):
     external_id: Mapped[str | None]
     source_connector: Mapped[str] = mapped_column(server_default="direct")
     source_uri: Mapped[str | None]
+    source_uri_verified: Mapped[bool] = mapped_column(server_default="false")
     classification: Mapped[int | None] = mapped_column(SmallInteger)
     readers: Mapped[Readers] = mapped_column(_TEXTS)
     metadata_: Mapped[Json] = mapped_column("metadata", JSONB, server_default="{}")
@@ -216,3 +218,18 @@ class DeletionReceipt(Row):
     requested_by: Mapped[UUID | None]
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
     completed_at: Mapped[datetime | None]
+
+
+class LegalHold(RevisedRow):
+    """What keeps a document, or with none named every document of a base, from being removed.
+
+    In force until `released_at`.
+    """
+
+    __tablename__ = "legal_holds"
+
+    base_id: Mapped[UUID]
+    document_id: Mapped[UUID | None]
+    reason: Mapped[str]
+    released_at: Mapped[datetime | None]
+    released_by: Mapped[UUID | None]

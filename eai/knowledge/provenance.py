@@ -8,13 +8,18 @@ from eai.tenants.schemas import Schema
 
 
 class Provenance(Schema):
-    """Where a passage comes from: enough to find exactly this text again."""
+    """Where a passage comes from: enough to find exactly this text again.
+
+    `source_uri_verified` is true where the service that alone may stamp `source_connector` gave the address;
+    false is what somebody says.
+    """
 
     source_type: Literal["rag"]
     source_id: UUID
     version: str
     classification: Classification
     source_uri: str | None
+    source_uri_verified: bool
     source_connector: str
 
 

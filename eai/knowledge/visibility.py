@@ -26,6 +26,7 @@ from eai.access.acl import BaseRights
 from eai.access.classification import Classification
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
+from eai.connectors.repository import is_shown
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeBase, KnowledgeBaseEntry, KnowledgeDocument
 
 _TEXTS: Any = ARRAY(TEXT)
@@ -51,29 +52,42 @@ def visible_bases(subject: Subject) -> ColumnElement[bool]:
 def visible_documents(subject: Subject, rights: BaseRights, default: Classification) -> ColumnElement[bool]:
     """Live documents of one base whose metadata `subject` may see; `default` is the base's level.
 
-    Whoever manages the base sees all that its clearance covers; readers see what they may read.
+    Whoever manages the base sees all that its clearance covers; readers see what they may read. Those of a
+    source that is switched off are seen by all who may write in the base: they are told why it takes nothing.
     """
     level = func.coalesce(KnowledgeDocument.classification, default.rank)
     return and_(
         KnowledgeDocument.deleting_since.is_(None),
         level <= subject.clearance.rank,
         true() if rights.can_manage else named_in(KnowledgeDocument.readers, subject),
+        true() if rights.can_write else source_is_shown(),
     )
 
 
 def readable_documents(subject: Subject, rights: BaseRights, default: Classification) -> ColumnElement[bool]:
     """Live documents of one base that `subject` may read, as far as the document itself decides."""
     visible = visible_documents(subject, rights, default)
-    return and_(visible, literal(rights.can_read_passages), named_in(KnowledgeDocument.readers, subject))
+    return and_(
+        visible,
+        literal(rights.can_read_passages),
+        named_in(KnowledgeDocument.readers, subject),
+        source_is_shown(),
+    )
 
 
 def readable_chunks(subject: Subject) -> ColumnElement[bool]:
     """Serving chunks that add nothing that would hide them from a reader of their document."""
     return and_(
         Chunk.version_id == KnowledgeDocument.serving_version_id,
+        source_is_shown(),
         func.coalesce(Chunk.classification, 0) <= subject.clearance.rank,
         named_in(Chunk.readers, subject),
     )
+
+
+def source_is_shown() -> ColumnElement[bool]:
+    """Whether passages of the document's source may be shown."""
+    return is_shown(KnowledgeDocument.tenant_id, KnowledgeDocument.source_connector)
 
 
 def wholly_readable(subject: Subject) -> ColumnElement[bool]:

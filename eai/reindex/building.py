@@ -28,6 +28,7 @@ from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import apply_tallies
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
+from eai.knowledge.documents.span_rights import queue_recut
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.ports import Selector, Vectors, VectorStoreUnavailable
 from eai.knowledge.statistics.drift import reweigh_if_stale
@@ -38,10 +39,12 @@ from eai.platform.jobs import JobRun, Jobs
 from eai.reindex.coverage_rows import CoverageRows, Missing, Place
 from eai.reindex.drafts import (
     Draft,
+    cuts_of,
     drafts_of,
     level_of,
     numbered,
     points_of,
+    respect,
     sources_of,
     with_rights,
 )
@@ -244,6 +247,10 @@ class Building:
                 tally.include(added.tally)
                 if added.is_moved:
                     await queue(session, self._jobs, MOVE_RIGHTS, now.base, draft.document)
+                if not respect(cuts_of(draft), spans[draft.version].spans):
+                    # Rights came to change within a passage since it was read.
+                    asker, row = run.parameters["submitter"], served[draft.document]
+                    await queue_recut(session, self._jobs, run.tenant, task.base, row, asker, task.labels)
             await apply_tallies(session, run.tenant, {used.id: tally})
             # Whoever had the job before may have written its points over these.
             await self._follow_anew(session, task, [each for each in wanted if _name(each) in begun])

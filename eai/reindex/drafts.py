@@ -57,8 +57,10 @@ async def sources_of(
     coverage = CoverageRows(session, base.tenant, base.id)
     documents = await coverage.find_documents([each.document for each in batch])
     spans = await coverage.span_rights([each.version for each in batch])
-    passages = {} if task.recuts else await coverage.stored_chunks(task.source, batch)
-    # Of a damaged document the searched generation may have nothing: its text is cut again.
+    stored = {} if task.recuts else await coverage.stored_chunks(task.source, batch)
+    passages = {v: cuts for v, cuts in stored.items() if v in spans and respect(cuts, spans[v].spans)}
+    # Of a damaged document the searched generation may have nothing: its text is cut again. So is one whose
+    # rights have come to change within a passage since.
     texts = await coverage.texts([each for each in batch if each.version not in passages])
     return [
         Source(
@@ -83,8 +85,21 @@ def drafts_of(sources: Sequence[Source], now: Present) -> Sequence[Draft]:
 def _cuts(source: Source, now: Present) -> Sequence[Cut]:
     if source.passages is not None:
         return source.passages
-    spans = split(source.text, size=now.target.chunk_size, overlap=now.target.chunk_overlap)
+    edges = Strictest(source.spans).edges
+    target = now.target
+    spans = split(source.text, size=target.chunk_size, overlap=target.chunk_overlap, edges=edges)
     return [(start, end, source.text[start:end]) for start, end in spans]
+
+
+def respect(cuts: Sequence[Cut], spans: Sequence[SpanRights]) -> bool:
+    """Whether no passage has two kinds of rights."""
+    strictest = Strictest(spans)
+    return not any(strictest.divides(start, end) for start, end, _ in cuts)
+
+
+def cuts_of(draft: Draft) -> Sequence[Cut]:
+    """Where the draft's chunks begin and end."""
+    return [(chunk.start, chunk.end, chunk.content) for chunk in draft.chunks]
 
 
 def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:

@@ -13,13 +13,14 @@ from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.service import Gateway
-from eai.ingestion.repository import placement_of, submitter
+from eai.ingestion.repository import placement_of
 from eai.kernel.errors import InvalidInput, NotFound
 from eai.kernel.ids import BaseId, GenerationId, JobId
 from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.bases.access import authorise, managed
 from eai.knowledge.bases.handle import BaseHandle, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.documents.submitter import submitter
 from eai.knowledge.ports import ModelCatalogue, SpaceId
 from eai.knowledge.statistics.repository import StatisticRows
 from eai.platform.jobs import Jobs

@@ -35,6 +35,7 @@ def _result(passage: Passage) -> dict[str, Any]:
             "version": str(row.version),
             "classification": passage.level,
             "source_uri": row.source_uri,
+            "source_uri_verified": row.source_uri_verified,
             "source_connector": row.source_connector,
         },
         "position": {"start": row.start, "end": row.end},

@@ -63,6 +63,7 @@ def rights_of(row: PassageRow, level: Classification) -> PassageRights:
         chunk_readers=None if row.chunk_readers is None else frozenset(row.chunk_readers),
         classification=level,
         is_live=row.is_kept and row.is_serving,
+        is_source_enabled=row.is_source_enabled,
     )
 
 

@@ -27,7 +27,8 @@ class OpenedRow(NamedTuple):
 class PassageRow(NamedTuple):
     """A chunk with its document and version as they are at this instant; levels are ranks.
 
-    `is_kept` is false while the document is being deleted and for a version that is held back;
+    `is_kept` is false while the document is being deleted and for a version that is held back,
+    `is_source_enabled` while its connector is switched off;
     `metadata` is there only when it was asked for.
     """
 
@@ -44,12 +45,14 @@ class PassageRow(NamedTuple):
     version: int
     source_uri: str | None
     source_connector: str
+    source_uri_verified: bool
     document_readers: Sequence[str] | None
     chunk_readers: Sequence[str] | None
     document_level: int | None
     chunk_level: int | None
     is_kept: bool
     is_serving: bool
+    is_source_enabled: bool
     metadata: Json | None
 
 

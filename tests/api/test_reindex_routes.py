@@ -105,6 +105,35 @@ async def test_another_chunking_cuts_the_stored_text_anew(company: Company, judg
     await judge.judge(company.id)
 
 
+async def switched(company: Company, model: str, *, engaged: bool) -> None:
+    body = {"engaged": engaged, "reason": "Test"}
+    answer = await company.admin.put(f"/v1/models/{model}/kill-switch", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_what_could_not_be_cut_anew_when_its_rights_changed_is_cut_by_a_reindex(
+    company: Company, judge: Judge
+) -> None:
+    model, reader = await model_of(company), await company.person("member")
+    base = await company.base("tenant:*", embedding_model=model)
+    said, hidden = "Refunds are paid within a week.", "The reserve for refunds is small."
+    document = await company.document(base, f"{said} {hidden}")
+    part = {"start": len(said), "end": len(said) + 1 + len(hidden), "readers": []}
+    await switched(company, model, engaged=True)
+    path = f"/v1/knowledge-bases/{base}/documents/{document}/acl"
+    assert (await company.admin.put(path, json={"chunk_readers": [part]})).status_code == 200
+    await judge.judge(company.id)
+    await switched(company, model, engaged=False)
+    question = {"query": "refunds", "mode": "keyword"}
+    answer = await reader.api.made(f"/v1/knowledge-bases/{base}/query", question, status=200)
+    assert answer["results"] == []
+
+    assert (await ended(company.admin, base, await reindex(company, base)))["status"] == "completed"
+    answer = await reader.api.made(f"/v1/knowledge-bases/{base}/query", question, status=200)
+    assert [hit["content"] for hit in answer["results"]] == [said]
+    await judge.judge(company.id)
+
+
 async def test_the_same_settings_make_the_same_anew(company: Company, judge: Judge) -> None:
     base = await company.base()
     document = await company.document(base, LONG)

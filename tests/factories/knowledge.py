@@ -190,9 +190,11 @@ class Knowledge:
         return names
 
     async def queued(self, tenant: TenantId) -> list[tuple[str, JobId]]:
-        """The tenant's waiting jobs, oldest first."""
+        """The tenant's waiting jobs, oldest first, but for those that are of other slices."""
         rows = await self.rows(
-            tenant, "SELECT name, id FROM eai.jobs WHERE state = 'queued' ORDER BY created_at, id"
+            tenant,
+            "SELECT name, id FROM eai.jobs WHERE state = 'queued' AND name LIKE 'knowledge.%' "
+            "ORDER BY created_at, id",
         )
         return [(name, JobId(job)) for name, job in rows]
 

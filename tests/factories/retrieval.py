@@ -14,6 +14,7 @@ from eai.access.rights_class import generation_key, rights_key
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.service import Audit
+from eai.connectors.models import SourceConnector
 from eai.dlp.ports import Scanner
 from eai.dlp.scanner import PatternScanner
 from eai.finops.reservations import Reservations
@@ -246,6 +247,7 @@ class Library:
         readers: Readers = None,
         level: Classification | None = None,
         title: str = "A document",
+        connector: str = "direct",
         metadata: Mapping[str, Any] | None = None,
         is_projected: bool = True,
     ) -> Book:
@@ -257,12 +259,33 @@ class Library:
             base_id=shelf.id,
             title=title,
             source_uri=f"https://example.com/{document}",
+            source_connector=connector,
             classification=None if level is None else level.rank,
             readers=None if readers is None else [*readers],
             metadata_=dict(metadata or {}),
         )
         return await self.version(
-            shelf, document, *texts, readers=readers, level=level, is_projected=is_projected
+            shelf,
+            document,
+            *texts,
+            readers=readers,
+            level=level,
+            connector=connector,
+            is_projected=is_projected,
+        )
+
+    async def connector(self, *, is_enabled: bool = True) -> str:
+        """The name of a new source connector."""
+        name = f"c-{uuid4().hex[:12]}"
+        await self._insert(SourceConnector, id=uuid4(), name=name, kind="test", is_enabled=is_enabled)
+        return name
+
+    async def switch(self, connector: str, *, is_enabled: bool) -> None:
+        """Switch a source connector on or off."""
+        await self.execute(
+            "UPDATE eai.source_connectors SET is_enabled = :is_enabled WHERE name = :name",
+            is_enabled=is_enabled,
+            name=connector,
         )
 
     async def version(
@@ -273,6 +296,7 @@ class Library:
         number: int = 1,
         readers: Readers = None,
         level: Classification | None = None,
+        connector: str = "direct",
         is_serving: bool = True,
         is_projected: bool = True,
     ) -> Book:
@@ -285,7 +309,7 @@ class Library:
             passage = Text(given) if isinstance(given, str) else given
             guarded = Text("", passage.readers and tuple(passage.readers), passage.level)
             if guarded not in numbers:
-                numbers[guarded] = await self._class(shelf, readers, level, passage)
+                numbers[guarded] = await self._class(shelf, readers, level, passage, connector)
             number_of_class = numbers[guarded]
             row, point = _chunk(
                 self.tenant,
@@ -346,7 +370,7 @@ class Library:
             await session.execute(text(statement), parameters)
 
     async def _class(
-        self, shelf: Shelf, readers: Readers, level: Classification | None, passage: Text
+        self, shelf: Shelf, readers: Readers, level: Classification | None, passage: Text, connector: str
     ) -> int:
         async with self.database.transaction(self.tenant) as session:
             return await rights_class_number(
@@ -357,7 +381,7 @@ class Library:
                 chunk_readers=passage.readers,
                 classification=level,
                 chunk_classification=passage.level,
-                connector="direct",
+                connector=connector,
             )
 
     async def _insert(self, model: type[Any], **values: Any) -> None:

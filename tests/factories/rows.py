@@ -25,6 +25,7 @@ WANTED: Mapping[tuple[str, str], Any] = {
     ("job_events", "seq"): 2,
     ("kill_switches", "scope"): "tenant",
     ("models", "endpoint_id"): ENDPOINT,
+    ("source_connectors", "name"): "a source",
     ("kb_chunks", "embedding"): b"\0" * 4,
 }
 """What a check asks for that is not a list of words."""
@@ -145,6 +146,7 @@ def _value(table: Table, column: Column, tenant: UUID) -> Any:
         "text": lambda: f"{marker(tenant)}-{uuid4().hex}",
         "_text": lambda: [marker(tenant)],
         "_uuid": lambda: [uuid4()],
+        "_int4": lambda: [1],
         "int2": lambda: 1,
         "int4": lambda: 1,
         "int8": lambda: 1,

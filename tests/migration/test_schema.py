@@ -17,8 +17,10 @@ import eai.identity.models
 import eai.integrity.models
 import eai.knowledge.models
 import eai.policies.models
+import eai.privacy.models
 import eai.quarantine.models
 import eai.reindex.models
+import eai.retention.models
 import eai.tenants.models
 from eai.platform.conninfo import libpq_conninfo
 from eai.platform.migrate import migrate
@@ -33,8 +35,10 @@ MODELS = (
     eai.integrity.models,
     eai.knowledge.models,
     eai.policies.models,
+    eai.privacy.models,
     eai.quarantine.models,
     eai.reindex.models,
+    eai.retention.models,
     eai.tenants.models,
 )
 

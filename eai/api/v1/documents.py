@@ -114,7 +114,6 @@ async def update_document(
 async def set_document_acl(
     caller: Writer,
     services: Services,
-    session: Transaction,
     tags: ETag,
     base: str,
     document: str,
@@ -122,9 +121,10 @@ async def set_document_acl(
 ) -> DocumentOut:
     """Change who may read a document; it binds for the next query. What is not named keeps its value.
 
-    Lowering a level takes `manage` in the base, and a `reason`.
+    Lowering a level takes `manage` in the base, and a `reason`. A passage that `chunk_readers` divide is cut
+    anew by a worker; until then all of it is kept from whom a part of it is kept from.
     """
-    changed = await services.documents.set_acl(session, caller, base, document, acl, revision=tags.expected)
+    changed = await services.document_rights.set_acl(caller, base, document, acl, revision=tags.expected)
     return tags.show(changed, changed.revision)
 
 

@@ -30,6 +30,8 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.SETTINGS_UPDATE: "The tenant's settings changed.",
     AuditAction.POLICY_SET: "A policy was put in force, or its text replaced: its version and digest.",
     AuditAction.POLICY_DELETE: "A policy was taken out of force.",
+    AuditAction.SOURCE_CONNECTOR_CREATE: "A source of documents was registered, and who may stamp it.",
+    AuditAction.SOURCE_CONNECTOR_UPDATE: "Its service, levels or kind changed, or it was switched on or off.",
     AuditAction.AUTH_FAILED: "Credentials were refused; a sum per minute, not one entry per attempt.",
     AuditAction.ACCESS_DENIED: "An authenticated caller was refused, or asked for what it may not know of.",
     AuditAction.KNOWLEDGE_BASE_CREATE: "A knowledge base was made.",
@@ -53,11 +55,25 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.DOCUMENT_REVIEW: "A data steward released, redacted or rejected what was held.",
     AuditAction.QUARANTINE_READ: "A data steward looked at what is held: one document, or a list of them.",
     AuditAction.DOCUMENT_ACL_SET: "Its readers or level changed.",
+    AuditAction.DOCUMENT_RECUT: "Passages were cut anew where rights had come to change within them.",
     AuditAction.DOCUMENT_DELETE: "Somebody deleted it; it is out of sight from here on.",
     AuditAction.DOCUMENT_DELETED: "Nothing of it is left: what was removed, and the engine's count.",
     AuditAction.DOCUMENT_READ: "Somebody opened its text.",
     AuditAction.CHUNK_READ: "Somebody opened one passage.",
     AuditAction.KNOWLEDGE_QUERY: "A question: who asked which base, and which passages were given.",
+    AuditAction.RETENTION_POLICY_CREATE: "A retention policy was made: for what, and for how long.",
+    AuditAction.RETENTION_POLICY_UPDATE: "A retention policy got another term.",
+    AuditAction.RETENTION_POLICY_DELETE: "A retention policy was removed.",
+    AuditAction.LEGAL_HOLD_PLACE: "A document or a base must not be removed from here on.",
+    AuditAction.LEGAL_HOLD_RELEASE: "What was held may be removed again.",
+    AuditAction.DOCUMENT_EXPIRE: "A document was due under a policy, and is out of sight from here on.",
+    AuditAction.LINEAGE_READ: "Somebody followed a document: to its versions, passages or answers.",
+    AuditAction.PRIVACY_ERASURE_REQUEST: "Somebody asked for a person to be found or erased.",
+    AuditAction.PRIVACY_ERASURE_COMPLETE: "An erasure came to its end: how many documents, by outcome.",
+    AuditAction.PRIVACY_ERASURE_FAILED: "An erasure was given up; the code says why.",
+    AuditAction.PRIVACY_ERASURE_READ: "Somebody looked at the documents that an erasure found.",
+    AuditAction.PRIVACY_DOCUMENT_FOUND: "An erasure found the person in a document: what became of it.",
+    AuditAction.PRIVACY_DOCUMENT_REDACTED: "What became of a text that was redacted by an erasure.",
     AuditAction.PROVIDER_ENDPOINT_CREATE: "An endpoint was approved. Its key is nowhere in the audit.",
     AuditAction.PROVIDER_ENDPOINT_UPDATE: "Where an endpoint is, what it may see or whom it serves changed.",
     AuditAction.PROVIDER_ENDPOINT_DELETE: "An endpoint and its key were removed.",
@@ -82,7 +98,6 @@ MEANINGS: Mapping[AuditAction, str] = {
 
 RESERVED = frozenset({
     AuditAction.AUDIT_DETAILS_READ,
-    AuditAction.AUDIT_DETAILS_ERASE,
 })  # fmt: skip
 """What nothing in the product writes yet; a test compares this with the source."""
 

@@ -36,7 +36,7 @@ SCOPES: Mapping[Scope, str] = {
     Scope.AUDIT_READ: "read, verify and export the audit",
     Scope.FINOPS_READ: "read usage",
     Scope.FINOPS_WRITE: "set quotas",
-    Scope.POLICY_ADMIN: "tenant settings and policies",
+    Scope.POLICY_ADMIN: "tenant settings, policies and source connectors",
     Scope.MODELS_ADMIN: "models and kill switches",
     Scope.TENANT_ADMIN: "principals, groups and keys",
     Scope.PLATFORM_ADMIN: "tenants and the platform; no content of any tenant",

@@ -14,6 +14,8 @@ from eai.knowledge.models import KnowledgeBase
 from eai.knowledge.ports import SpaceId
 from eai.knowledge.visibility import visible_bases
 
+NOBODYS = BaseRights(can_see=False, can_read_passages=False, can_write=False, can_manage=False)
+
 
 async def authorise(
     session: AsyncSession,
@@ -53,6 +55,13 @@ async def managed(
     if revision is not None and revision != base.revision:
         raise PreconditionFailed
     return base
+
+
+async def base_of_tenant(session: AsyncSession, tenant: TenantId, reference: str) -> BaseHandle | None:
+    """The live base of this id or alias, for a duty that covers the whole tenant: nobody's rights in it."""
+    rows = BaseRows(session, tenant)
+    row = await rows.find(reference)
+    return None if row is None else handle_of(row, NOBODYS, await rows.average_length(row))
 
 
 def has(rights: BaseRights, permission: Permission) -> bool:

@@ -18,6 +18,7 @@ from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.schemas import ReceiptOut
+from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors
 from eai.knowledge.receipts.removal import PointRemoval
@@ -46,9 +47,11 @@ class BaseDeletions:
     ) -> ReceiptOut:
         """Take the base and all its documents out of sight, and queue the rest.
 
-        Raises NotFound, PermissionMissing, PreconditionFailed.
+        Raises NotFound, PermissionMissing, PreconditionFailed, and UnderLegalHold for a base of which
+        anything is held.
         """
         base = await managed(session, subject, reference, revision)
+        await LegalHoldRows(session, subject.tenant).refuse_removal(base.id)
         rows, receipts = BaseRows(session, subject.tenant), ReceiptRows(session, subject.tenant)
         generations = await rows.generations(base.id)
         job = JobId(uuid4())

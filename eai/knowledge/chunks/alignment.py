@@ -89,6 +89,13 @@ async def uncounted(
 ) -> Tallies:
     """What the statistics lose when the chunks of a version stop answering."""
     chunks = [c for c in await ChunkRows(session, tenant).rights(document) if c.version == version]
+    return await uncounted_chunks(session, tenant, base, chunks)
+
+
+async def uncounted_chunks(
+    session: AsyncSession, tenant: TenantId, base: BaseId, chunks: Sequence[ChunkRights]
+) -> Tallies:
+    """What the statistics lose when these chunks, which answer, do so no more."""
     classes = await class_rights(session, tenant, base, {chunk.class_number for chunk in chunks})
     counted = [chunk for chunk in chunks if classes[chunk.class_number].is_counted]
     terms = await _terms_of(session, tenant, counted)

@@ -160,6 +160,22 @@ class ChunkRows:
         )
         return dict(rows.all())
 
+    async def number_anew(self, document: DocumentId, version: VersionId, generation: GenerationId) -> None:
+        """Give a version's chunks in a generation the ordinals of their order in the text."""
+        place = func.row_number().over(order_by=(Chunk.start_offset, Chunk.end_offset)) - 1
+        mine = (*self._of(document), Chunk.version_id == version, Chunk.generation == generation)
+        counted = select(Chunk.id, place.label("place")).where(*mine).subquery()
+        await self._session.execute(
+            update(Chunk)
+            .where(*mine, Chunk.id == counted.c.id, Chunk.ordinal != counted.c.place)
+            .values(ordinal=counted.c.place)
+            .execution_options(synchronize_session=False)
+        )
+
+    async def delete_points(self, points: Collection[PointId]) -> int:
+        """Remove these chunks; tells how many."""
+        return await self._delete(Chunk.tenant_id == self._tenant, Chunk.id.in_(points))
+
     async def delete_of_version(self, document: DocumentId, version: VersionId) -> int:
         """Remove the chunks of one version; tells how many."""
         return await self._delete(*self._of(document), Chunk.version_id == version)

@@ -28,6 +28,14 @@ class Strictest:
     def __init__(self, spans: Sequence[SpanRights]) -> None:
         self._starts = sorted({at for span in spans for at in (span.start, span.end)})
         self._rights = _stretches(self._starts, spans)
+        before = [OwnRights(), *self._rights]
+        changed = zip(self._starts, self._rights, before, strict=False)
+        self.edges = [at for at, own, last in changed if own != last]
+        """Where the rights of the text change, in order: no passage should lie on both sides of one."""
+
+    def divides(self, start: int, end: int) -> bool:
+        """Whether rights change within the passage `[start, end)`."""
+        return bisect_right(self.edges, start) < bisect_left(self.edges, end)
 
     def between(self, start: int, end: int) -> OwnRights:
         """The rights of the passage `[start, end)`."""

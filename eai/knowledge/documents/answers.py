@@ -38,9 +38,10 @@ def document_out(
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
         source_uri=document.source_uri,
+        source_uri_verified=document.source_uri_verified,
         source_connector=document.source_connector,
         content_type=shown.content_type,
-        content_hash=_content_hash(subject, base, document, shown),
+        content_hash=_content_hash(subject, base, document, shown) if view.is_shown else None,
         language=shown.language,
         metadata=document.metadata_,
         labels=document.labels,
@@ -54,16 +55,21 @@ def document_out(
 
 
 def version_out(
-    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+    subject: Subject,
+    base: BaseHandle,
+    document: KnowledgeDocument,
+    version: DocumentVersion,
+    *,
+    is_shown: bool,
 ) -> VersionOut:
-    """One version of the document, as `subject` may know it."""
+    """One version of the document, as `subject` may know it; `is_shown` as in the document's view."""
     return VersionOut(
         id=version.id,
         version=str(version.number),
         status=DocumentStatus(version.status),
         is_serving=version.id == document.serving_version_id,
         content_type=version.content_type,
-        content_hash=_content_hash(subject, base, document, version),
+        content_hash=_content_hash(subject, base, document, version) if is_shown else None,
         language=version.language,
         error=_error_out(version.error),
         created_at=version.created_at,

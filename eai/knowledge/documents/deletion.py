@@ -24,6 +24,7 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.documents.access import hold_document
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.schemas import ReceiptOut
+from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors, VectorStoreUnavailable
@@ -51,11 +52,12 @@ class Deletions:
     ) -> ReceiptOut:
         """Delete a document and return the receipt.
 
-        Raises NotFound, PermissionMissing, PreconditionFailed, and VectorStoreUnavailable when the
-        store does not answer: the document is gone from sight all the same, and a worker goes on.
+        Raises NotFound, PermissionMissing, PreconditionFailed, UnderLegalHold, and VectorStoreUnavailable
+        when the store does not answer: the document is gone from sight all the same, and a worker goes on.
         """
         async with self._database.transaction(subject.tenant) as session:
             base, row = await hold_document(session, subject, base_reference, reference, revision)
+            await LegalHoldRows(session, subject.tenant).refuse_removal(base.id, DocumentId(row.id))
             job = JobId(uuid4())
             parameters = _parameters(base.id, DocumentId(row.id))
             run = await self._jobs.begin(

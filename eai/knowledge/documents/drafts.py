@@ -33,6 +33,7 @@ class DocumentDraft:
     external_id: str | None = None
     source_connector: str = "direct"
     source_uri: str | None = None
+    source_uri_verified: bool = False
     classification: Classification | None = None
     readers: Readers = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -53,11 +54,15 @@ class VersionDraft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """Document fields to change; only those named in `given` count. `reason` says why a level falls."""
+    """Document fields to change; only those named in `given` count. `reason` says why a level falls.
+
+    `source_uri_verified` says of a `source_uri` that is given whether its source vouches for it.
+    """
 
     given: frozenset[str] = frozenset()
     title: str | None = None
     source_uri: str | None = None
+    source_uri_verified: bool = False
     classification: Classification | None = None
     readers: Readers = None
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -112,6 +112,7 @@ async def create_document_with_version(
         "external_id": draft.external_id,
         "source_connector": draft.source_connector,
         "source_uri": draft.source_uri,
+        "source_uri_verified": draft.source_uri_verified,
         "classification": draft.classification and draft.classification.rank,
         "readers": None if draft.readers is None else sorted(draft.readers),
         "metadata_": dict(draft.metadata),

@@ -1,5 +1,7 @@
 """Opens citations: a passage, or the whole text, under the rights of a query."""
 
+from dataclasses import dataclass
+
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import Permission
@@ -8,6 +10,7 @@ from eai.access.subject import Subject
 from eai.access.visibility import PassageRights, may_read
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
+from eai.connectors.repository import ConnectorRows
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import ChunkId, DocumentId, TenantId, VersionId
@@ -21,6 +24,42 @@ from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
 from eai.knowledge.provenance import Position, Provenance
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A document that `subject` may know of, with the version that answers."""
+
+    subject: Subject
+    base: BaseHandle
+    row: KnowledgeDocument
+    version: DocumentVersion
+    is_source_enabled: bool
+
+    def lets_read(self, own: OwnRights) -> bool:
+        """Whether the rule of a query lets the subject read what has these rights of its own."""
+        row = self.row
+        passage = PassageRights(
+            tenant=TenantId(row.tenant_id),
+            document_readers=None if row.readers is None else frozenset(row.readers),
+            chunk_readers=own.readers,
+            classification=self.base.level_of(level_at(row.classification), own.classification),
+            is_live=row.deleting_since is None
+            and row.serving_version_id == self.version.id
+            and self.version.status == "ready",
+            is_source_enabled=self.is_source_enabled,
+        )
+        return may_read(self.subject, self.base.rights, passage)
+
+    def evidence(self, action: AuditAction, resource: Resource) -> Evidence:
+        """The event that says who read it."""
+        facts: dict[str, Canonical] = {
+            "base": str(self.base.id),
+            "document": str(self.row.id),
+            "version": self.version.number,
+        }
+        entry = AuditEntry(self.subject.tenant, action, Actor.of(self.subject), resource, facts=facts)
+        return Evidence(entries=(entry,))
+
+
 async def read_chunk(
     session: AsyncSession, subject: Subject, base_reference: str, reference: str, chunk_reference: str
 ) -> tuple[ChunkOut, Evidence]:
@@ -28,15 +67,15 @@ async def read_chunk(
 
     End the transaction, flush the evidence, and only then show it. Raises NotFound, PermissionMissing.
     """
-    base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
-    version = await _serving(session, base, row)
+    opened = await _open(session, subject, base_reference, reference)
+    base, document = opened.base, DocumentId(opened.row.id)
     # The same spelling rules as a document's id.
     wanted = ChunkId(document_id(chunk_reference))
-    found = await ChunkRows(session, base.tenant).find_serving(DocumentId(row.id), base.generation.id, wanted)
-    if found is None or not _may_read(subject, base, row, version, _own(found)):
+    found = await ChunkRows(session, base.tenant).find_serving(document, base.generation.id, wanted)
+    if found is None or not opened.lets_read(_own(found)):
         raise NotFound
-    evidence = _evidence(subject, AuditAction.CHUNK_READ, Resource("chunk", str(wanted)), base, row, version)
-    return _chunk_out(base, row, version, found), evidence
+    evidence = opened.evidence(AuditAction.CHUNK_READ, Resource("chunk", str(wanted)))
+    return _chunk_out(base, opened.row, opened.version, found), evidence
 
 
 async def read_content(
@@ -46,12 +85,11 @@ async def read_content(
 
     End the transaction, flush the evidence, and only then show it. Raises NotFound, PermissionMissing.
     """
-    base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
-    version = await _serving(session, base, row)
-    if not _may_read(subject, base, row, version, OwnRights()):
+    opened = await _open(session, subject, base_reference, reference)
+    if not opened.lets_read(OwnRights()):
         raise NotFound
+    base, row, version = opened.base, opened.row, opened.version
     text = await VersionRows(session, base.tenant, DocumentId(row.id)).text_of(VersionId(version.id))
-    shown = _blank(text or "", await _hidden(session, subject, base, row, version))
     out = ContentOut(
         document_id=row.id,
         version=str(version.number),
@@ -59,58 +97,34 @@ async def read_content(
         content_type=version.content_type,
         language=version.language,
         classification=base.level_of(level_at(row.classification)),
-        content=shown,
+        content=_blank(text or "", await _hidden(session, opened)),
     )
-    resource = Resource("document", str(row.id))
-    return out, _evidence(subject, AuditAction.DOCUMENT_READ, resource, base, row, version)
+    return out, opened.evidence(AuditAction.DOCUMENT_READ, Resource("document", str(row.id)))
 
 
-async def _serving(session: AsyncSession, base: BaseHandle, row: KnowledgeDocument) -> DocumentVersion:
+async def _open(session: AsyncSession, subject: Subject, base_reference: str, reference: str) -> _Opened:
+    base, row = await find_document(session, subject, base_reference, reference, Permission.READ)
     if row.serving_version_id is None:
         raise NotFound
     versions = VersionRows(session, base.tenant, DocumentId(row.id))
     version = await versions.find(VersionId(row.serving_version_id))
     if version is None:
         raise NotFound
-    return version
+    is_shown = await ConnectorRows(session, base.tenant).is_shown(row.source_connector)
+    return _Opened(subject, base, row, version, is_source_enabled=is_shown)
 
 
-async def _hidden(
-    session: AsyncSession,
-    subject: Subject,
-    base: BaseHandle,
-    row: KnowledgeDocument,
-    version: DocumentVersion,
-) -> list[tuple[int, int]]:
+async def _hidden(session: AsyncSession, opened: _Opened) -> list[tuple[int, int]]:
     parts = [
         (span.start, span.end, OwnRights(span.readers, span.classification))
-        for span in spans_from_rows(version.chunk_rights)
+        for span in spans_from_rows(opened.version.chunk_rights)
     ]
     parts += [
         (chunk.start, chunk.end, OwnRights(chunk.readers, chunk.classification))
-        for chunk in await ChunkRows(session, base.tenant).rights(DocumentId(row.id))
-        if chunk.version == version.id
+        for chunk in await ChunkRows(session, opened.base.tenant).rights(DocumentId(opened.row.id))
+        if chunk.version == opened.version.id
     ]
-    return [(start, end) for start, end, own in parts if not _may_read(subject, base, row, version, own)]
-
-
-def _may_read(
-    subject: Subject,
-    base: BaseHandle,
-    row: KnowledgeDocument,
-    version: DocumentVersion,
-    own: OwnRights,
-) -> bool:
-    passage = PassageRights(
-        tenant=TenantId(row.tenant_id),
-        document_readers=None if row.readers is None else frozenset(row.readers),
-        chunk_readers=own.readers,
-        classification=base.level_of(level_at(row.classification), own.classification),
-        is_live=row.deleting_since is None
-        and row.serving_version_id == version.id
-        and version.status == "ready",
-    )
-    return may_read(subject, base.rights, passage)
+    return [(start, end) for start, end, own in parts if not opened.lets_read(own)]
 
 
 def _own(chunk: Chunk) -> OwnRights:
@@ -146,24 +160,8 @@ def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersio
             version=str(version.number),
             classification=level,
             source_uri=row.source_uri,
+            source_uri_verified=row.source_uri_verified,
             source_connector=row.source_connector,
         ),
         position=Position(start=chunk.start_offset, end=chunk.end_offset),
     )
-
-
-def _evidence(  # noqa: PLR0917 - the parts of one event
-    subject: Subject,
-    action: AuditAction,
-    resource: Resource,
-    base: BaseHandle,
-    row: KnowledgeDocument,
-    version: DocumentVersion,
-) -> Evidence:
-    facts: dict[str, Canonical] = {
-        "base": str(base.id),
-        "document": str(row.id),
-        "version": version.number,
-    }
-    entry = AuditEntry(subject.tenant, action, Actor.of(subject), resource, facts=facts)
-    return Evidence(entries=(entry,))

@@ -176,12 +176,14 @@ def _fields(changes: DocumentChanges) -> dict[str, Any]:
     values = {
         "title": changes.title,
         "source_uri": changes.source_uri,
+        "source_uri_verified": changes.source_uri_verified,
         "classification": rank_of(changes.classification),
         "readers": _listed(changes.readers),
         "metadata_": dict(changes.metadata),
         "labels": dict(changes.labels),
     }
-    return {field: value for field, value in values.items() if field.rstrip("_") in changes.given}
+    given = changes.given | ({"source_uri_verified"} if "source_uri" in changes.given else set())
+    return {field: value for field, value in values.items() if field.rstrip("_") in given}
 
 
 def _stricter_level(base: BaseHandle, row: KnowledgeDocument, changes: DocumentChanges) -> int | None:

@@ -1,6 +1,6 @@
 """Every query on documents and their versions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, select, text, update
@@ -100,6 +100,11 @@ class DocumentRows:
         mine = (KnowledgeDocument.tenant_id == self._tenant, KnowledgeDocument.id == document)
         await self._session.execute(delete(KnowledgeDocument).where(*mine))
 
+    async def is_worked_on(self, document: DocumentId, names: Collection[str]) -> bool:
+        """Whether a job of one of these names, for this document, waits or has begun."""
+        values = {"tenant": self._tenant, "document": str(document), "names": list(names)}
+        return bool(await self._session.scalar(_IS_WORKED_ON, values))
+
     async def some_ids(self, limit: int) -> Sequence[DocumentId]:
         """Some documents of the base, deleting or not."""
         # In the order in which others who hold several documents of a base take them.
@@ -122,3 +127,9 @@ class DocumentRows:
     async def _locked(self, statement: Select[KnowledgeDocument]) -> KnowledgeDocument | None:
         held = statement.with_for_update().execution_options(populate_existing=True)
         return await self._session.scalar(held)
+
+
+_IS_WORKED_ON = text("""
+    SELECT EXISTS (SELECT FROM eai.jobs
+                    WHERE tenant_id = :tenant AND state IN ('queued', 'running') AND name = ANY (:names)
+                      AND parameters ->> 'document' = :document)""")

@@ -127,6 +127,7 @@ class DocumentOut(Schema):
     readers: list[str] | None
     external_id: str | None
     source_uri: str | None
+    source_uri_verified: bool
     source_connector: str
     content_type: str
     content_hash: str | None

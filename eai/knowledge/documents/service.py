@@ -7,6 +7,7 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.connectors.repository import ConnectorRows
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import DocumentId
 from eai.kernel.paging import Page, PageRequest
@@ -86,7 +87,8 @@ class Documents:
         found = await VersionRows(session, base.tenant, DocumentId(row.id)).page(page)
         shown = found[: page.limit]
         key = (str(shown[-1].number),) if len(found) > page.limit else None
-        return Page([version_out(subject, base, row, version) for version in shown], key)
+        is_shown = await ConnectorRows(session, base.tenant).is_shown(row.source_connector)
+        return Page([version_out(subject, base, row, version, is_shown=is_shown) for version in shown], key)
 
     async def patch(
         self,

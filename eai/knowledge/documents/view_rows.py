@@ -12,20 +12,25 @@ from eai.kernel.ids import BaseId, DocumentId, TenantId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.documents.version_rows import newest_id
 from eai.knowledge.models import DocumentRetrievals, DocumentVersion, KnowledgeDocument
+from eai.knowledge.visibility import source_is_shown
 from eai.platform.listing import part
 
-_Views = Select[KnowledgeDocument, DocumentVersion, DocumentVersion, int, datetime]
+_Views = Select[KnowledgeDocument, DocumentVersion, DocumentVersion, int, datetime, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document with the version that answers, the newest one, and how often it was retrieved."""
+    """A document with the version that answers, the newest one, and how often it was retrieved.
+
+    `is_shown` is false while its source connector is switched off.
+    """
 
     document: KnowledgeDocument
     serving: DocumentVersion | None
     newest: DocumentVersion
     retrieval_count: int
     last_retrieved_at: datetime | None
+    is_shown: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class ViewRows:
                 newest,
                 DocumentRetrievals.retrieval_count,
                 DocumentRetrievals.last_retrieved_at,
+                source_is_shown(),
             )
             .select_from(KnowledgeDocument)
             .join(newest, (newest.tenant_id == KnowledgeDocument.tenant_id) & (newest.id == newest_id()))
@@ -94,8 +100,8 @@ class ViewRows:
 
     async def _views(self, statement: _Views) -> list[DocumentView]:
         return [
-            DocumentView(document, serving, newest, count or 0, last)
-            for document, serving, newest, count, last in await self._session.execute(statement)
+            DocumentView(document, serving, newest, count or 0, last, is_shown)
+            for document, serving, newest, count, last, is_shown in await self._session.execute(statement)
         ]
 
 

@@ -230,6 +230,12 @@ class WorkerSettings(Group):
         description="How long after the last examination of a tenant (see `eai fsck`) the workers make "
         "another. 0: never.",
     )
+    retention_interval_s: Annotated[float, Env("EAI_WORKER_RETENTION_INTERVAL_SECONDS")] = Field(
+        default=3_600,
+        ge=0,
+        le=86_400,
+        description="Seconds between two looks for documents due under a retention policy. 0: never.",
+    )
 
 
 class ReindexSettings(Group):

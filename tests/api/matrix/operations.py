@@ -35,6 +35,13 @@ KINDS = {
     "endpoint": "endpoint",
     "scope": "switch",
     "policy": "policy",
+    "retention_policy": "retention_policy",
+    "legal_hold": "legal_hold",
+    "erasure": "erasure",
+    "knowledge_base_id": "base",
+    "document_id": "document",
+    "connector": "connector",
+    "source_connector": "connector",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,
     "tenant": "tenant",

@@ -47,6 +47,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
         {
             "title": "A note",
             "content": f"Some words, {uuid4()}.",
+            "source_connector": "direct",
             "readers": [ids.reference],
             "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
         }
@@ -54,6 +55,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "replace_document": lambda ids: Valid(
         {
             "content": f"Other words, {uuid4()}.",
+            "source_connector": "direct",
             "readers": [ids.reference],
             "chunk_readers": [{"start": 0, "end": 3, "readers": [ids.reference]}],
         }
@@ -87,10 +89,48 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "review_document": lambda ids: Valid(
         {"decision": "reject", "comment": "Nobody needs it."}, path={"document": ids.held}
     ),
+    # Each under a level of its own: there is one policy for each kind of document.
+    "create_retention_policy": lambda ids: Valid(
+        {"knowledge_base_id": ids.base, "classification": "secret", "keep_days": 36500}
+    ),
+    "list_retention_policies": lambda _: Valid(),
+    "get_retention_policy": lambda _: Valid(),
+    "update_retention_policy": lambda _: Valid({"keep_days": 30000}),
+    "delete_retention_policy": lambda _: Valid(),
+    "list_due_documents": lambda _: Valid(query={"within_days": "1"}),
+    "list_expired_documents": lambda _: Valid(),
+    "place_legal_hold": lambda ids: Valid(
+        {"knowledge_base_id": ids.kept_base, "document_id": ids.kept, "reason": "Asked for by a court."}
+    ),
+    "list_legal_holds": lambda _: Valid(),
+    "get_legal_hold": lambda _: Valid(),
+    "release_legal_hold": lambda _: Valid({"reason": "The case is closed."}),
+    "get_document_lineage": lambda _: Valid(),
+    "list_version_lineage": lambda _: Valid(),
+    "list_chunk_lineage": lambda _: Valid(),
+    "list_citing_answers": lambda _: Valid(),
+    # Whoever it looks for, nobody here is called so.
+    "create_erasure": lambda ids: Valid(
+        {
+            "action": "redact",
+            "identifiers": [f"nobody.{uuid4().hex}@nowhere.example"],
+            "principal_id": ids.principal,
+            "reason": "Case 17",
+        }
+    ),
+    "list_erasures": lambda _: Valid(),
+    "get_erasure": lambda _: Valid(),
+    "list_found_documents": lambda _: Valid(),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),
     "set_policy": lambda _: Valid({"cedar": "forbid (principal is Agent, action, resource);"}),
     "delete_policy": lambda _: Valid(),
+    "create_source_connector": lambda ids: Valid(
+        {"name": f"s-{uuid4().hex[:12]}", "kind": "wiki", "principal": ids.reference}
+    ),
+    "list_source_connectors": lambda _: Valid(),
+    "get_source_connector": lambda _: Valid(),
+    "update_source_connector": lambda ids: Valid({"enabled": True, "principal": ids.reference}),
     "list_models": lambda _: Valid(),
     "get_model": lambda _: Valid(),
     "create_model": lambda ids: Valid(

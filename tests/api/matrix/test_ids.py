@@ -41,10 +41,20 @@ REFUSED_ELSEWHERE = {
     "set_group_members": (422, "principal_unknown"),
     "create_api_key": (422, "principal_unknown"),
     "set_quota": (422, "owner_unknown"),
+    "create_retention_policy": (422, "invalid_input"),
+    "create_erasure": (422, "principal_unknown"),
+    "place_legal_hold": (422, "invalid_input"),
+    "create_source_connector": (422, "principal_unknown"),
+    "update_source_connector": (422, "principal_unknown"),
     "create_model": (422, "invalid_input"),
     "update_model": (422, "invalid_input"),
     "create_provider_endpoint": (422, "invalid_input"),
     "update_provider_endpoint": (422, "invalid_input"),
+}
+REFUSED_SOURCES = {
+    "create_document": (422, "source_connector_unknown"),
+    # Whatever it names: a document stays where it came from.
+    "replace_document": (422, "invalid_input"),
 }
 LISTED_BY = {"list_api_keys"}
 """An unknown id that only filters a list leaves the list empty."""
@@ -59,6 +69,7 @@ def foreign(place: Place, their: Things) -> list[str]:
         "base": [their.base, their.alias, their.base.upper(), their.base.replace("-", "")],
         "reference": [their.reference, f"group:{their.group}"],
         "owner": [f"group:{their.group}", f"knowledge_base:{their.base}"],
+        "connector": [their.connector, their.connector_id],
         "switch": [f"model:{their.model}"],
         # Operators may know of every endpoint and every tenant.
         "endpoint": [their.provider] if place.part == "body" else [],
@@ -92,6 +103,8 @@ async def test_a_foreign_and_a_missing_id_are_told_alike(
         assert code_of(unknown) == REFUSED_MODELS[place.part]
     elif place.part == "path":
         assert code_of(unknown) == REFUSED_IN_PATHS
+    elif place.kind == "connector":
+        assert code_of(unknown) == REFUSED_SOURCES[operation.name]
     else:
         assert code_of(unknown) == REFUSED_ELSEWHERE[operation.name]
     for value in foreign(place, world.their):
@@ -153,7 +166,7 @@ async def test_a_thing_is_found_only_where_it_belongs(world: World, operation: O
         (Place("path", ("base",)), other_base),
         (Place("path", ("document",)), other_document),
     ):
-        if place.name == "document" and "chunk" not in operation.path:
+        if place.name == "document" and "{chunk}" not in operation.path:
             continue
         unknown = await valid.put(place, missing()).sent(caller)
         assert code_of(unknown) == REFUSED_IN_PATHS

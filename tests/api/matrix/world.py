@@ -46,6 +46,17 @@ class Things:
     quota: str
     tenant: str
     policy: str
+    retention_policy: str
+    kept_base: str
+    """A base that nothing here removes, with one document in it."""
+    kept: str
+    legal_hold: str
+    """A hold on that document."""
+    connector: str
+    """The name of a source connector."""
+    connector_id: str
+    erasure: str
+    """A search that is over; it found nobody and changed nothing."""
     provider: str
     """The name of an endpoint that serves this tenant alone."""
     model: str
@@ -115,6 +126,7 @@ async def things_of(company: Company) -> Things:
     group = await company.group(reader)
     provider = await company.endpoint()
     answering = await company.answering()
+    connector = await company.connector()
     shown_things = Things(
         base=base,
         alias=alias,
@@ -126,6 +138,11 @@ async def things_of(company: Company) -> Things:
         quota=await _quota(company, group),
         tenant=company.id,
         policy=await _policy(company),
+        retention_policy=await _retention_policy(company, base),
+        **await _kept(company),
+        connector=connector["name"],
+        connector_id=connector["id"],
+        erasure=await _erasure(company),
         provider=provider["name"],
         model=await company.model(provider["name"]),
         ranker=await company.model(answering, capability="rerank"),
@@ -205,6 +222,33 @@ async def _policy(company: Company) -> str:
     answer = await company.admin.put(f"/v1/policies/{name}", json={"cedar": text})
     assert answer.status_code == 200, answer.text
     return name
+
+
+async def _retention_policy(company: Company, base: str) -> str:
+    """The id of a policy under which nothing of here is due."""
+    body = {"knowledge_base_id": base, "classification": "public", "keep_days": 36_500}
+    return str((await company.admin.made("/v1/retention/policies", body))["id"])
+
+
+async def _kept(company: Company) -> dict[str, str]:
+    base = await company.base()
+    document = await company.document(base, "What the court asked for.")
+    body = {"knowledge_base_id": base, "document_id": document, "reason": "Nobody may remove it."}
+    hold = await company.admin.made("/v1/retention/holds", body)
+    return {"kept_base": base, "kept": document, "legal_hold": hold["id"]}
+
+
+async def _erasure(company: Company) -> str:
+    """The id of a search that has ended, so that nothing changes any more behind a test."""
+    body = {"action": "find", "identifiers": ["nobody@nowhere.example"], "reason": "Case 16"}
+    made = await company.admin.made("/v1/privacy/erasures", body, status=202)
+
+    async def is_over() -> bool:
+        shown = await company.admin.got(f"/v1/privacy/erasures/{made['id']}")
+        return bool(shown["state"] == "completed")
+
+    await eventually(is_over)
+    return str(made["id"])
 
 
 async def _quota(company: Company, owner: str) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
 from itertools import count
 from pathlib import Path
@@ -101,12 +102,13 @@ class Turnstile:
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         call: Callable[..., Awaitable[Any]] = getattr(self._inner, name)
 
-        async def passing(*arguments: Any) -> Any:
+        async def passing(*arguments: Any, **options: Any) -> Any:
+            told = partial(call, **options)
             for held in self._held:
                 if held.method == name and not held.reached.is_set():
                     held.reached.set()
-                    return await _passed(held, call, arguments)
-            return await call(*arguments)
+                    return await _passed(held, told, arguments)
+            return await told(*arguments)
 
         return passing
 

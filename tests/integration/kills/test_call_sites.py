@@ -30,6 +30,7 @@ NOT_TRIED = {
     "eai/ingestion/service.py Ingestion._written_in_vain commit",
     "eai/ingestion/service.py Ingestion._clear_up delete",
     "eai/ingestion/service.py Ingestion._clear_up commit",
+    "eai/ingestion/recutting.py Recutting._leave_to_another commit",
     "eai/knowledge/chunks/following.py PointFollowing._leave_to_another commit",
     "eai/reindex/building.py Building._in_vain commit",
     "eai/reindex/building.py Building._clear_up commit",

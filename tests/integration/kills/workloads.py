@@ -253,6 +253,21 @@ class MoveRights(Workload):
         assert shown == {scene.documents[1]}
 
 
+class Recut(Workload):
+    """Rights come to change within a passage, which gives way to two."""
+
+    name = "recut"
+
+    async def ask(self, caller: Caller, scene: Scene) -> httpx2.Response:
+        part = {"start": 0, "end": OLD.index(".") + 1, "classification": "public"}
+        return await caller.put(f"{scene.first}/acl", json={"chunk_readers": [part]})
+
+    async def happened(self, scene: Scene, shown: set[str]) -> None:
+        assert shown == set(scene.documents)
+        first, _, rest = OLD.strip().partition(". ")
+        assert {content for _, content in await scene.passages()} == {f"{first}.", rest}
+
+
 class DeleteDocument(Workload):
     name, texts = "delete", (OLD, OTHER)
 
@@ -362,7 +377,7 @@ WORKLOADS: list[Workload] = [
     Overtake("worker", _replace),
     Replace("api"),
     Retry("api"),
-    *(kind(role) for role in _ingest for kind in (MoveRights, DeleteBase, Reindex, Cancel)),
+    *(kind(role) for role in _ingest for kind in (MoveRights, Recut, DeleteBase, Reindex, Cancel)),
     DeleteDocument("api"),
     RollBack("api"),
 ]

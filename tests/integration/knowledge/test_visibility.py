@@ -82,6 +82,7 @@ def _passage(document: KnowledgeDocument, default: Classification) -> PassageRig
         chunk_readers=None,
         classification=_level(document, default),
         is_live=True,
+        is_source_enabled=True,
     )
 
 

@@ -30,7 +30,7 @@ QUICK = {
     "knowledge.move_rights",
     "knowledge.retire_version",
 }
-INGESTION = {"ingestion.run"}
+INGESTION = {"ingestion.run", "ingestion.recut"}
 MAINTENANCE = {
     "embeddings_reindex",
     "reindex.drop_generation",
@@ -113,7 +113,7 @@ async def test_a_worker_that_was_killed_is_soon_taken_for_gone(urls: DatabaseUrl
 
 
 async def test_as_many_jobs_run_at_a_time_as_the_setting_says(urls: DatabaseUrls, tmp_path: Path) -> None:
-    tenant = await _tenant_with_jobs(urls, [*INGESTION] * 3)
+    tenant = await _tenant_with_jobs(urls, ["ingestion.run"] * 3)
     async with await psycopg.AsyncConnection.connect(urls.admin) as holding:
         await holding.execute("SELECT FROM eai.jobs WHERE tenant_id = %s FOR UPDATE", [tenant])
         async with _worker(urls, tmp_path, "ingestion", {"EAI_WORKER_INGESTION_SLOTS": "2"}):

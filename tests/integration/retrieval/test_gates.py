@@ -4,6 +4,7 @@
 |------------------------------------------|--------------------|--------------|----------|
 | tenancy                                  | alone              | alone        | alone    |
 | readers, chunk readers, clearance        |                    | alone        | alone    |
+| source connectors, at every instant      |                    | alone        | alone    |
 | the same, changed and not yet projected  |                    |              | alone    |
 | the same, more classes than a filter has |                    |              | alone    |
 
@@ -60,7 +61,8 @@ _ALL_ROWS = """
     SELECT json_build_array(
                c.id, c.tenant_id, c.chunk_id, c.document_id, d.title, c.ordinal, c.content,
                c.start_offset, c.end_offset, c.language, v.number, d.source_uri, d.source_connector,
-               d.readers, c.readers, d.classification, c.classification, true, true, NULL)::text
+               d.source_uri_verified,
+               d.readers, c.readers, d.classification, c.classification, true, true, true, NULL)::text
       FROM eai.kb_chunks c
       JOIN eai.kb_documents d ON d.id = c.document_id
       JOIN eai.kb_document_versions v ON v.id = c.version_id
@@ -172,6 +174,13 @@ async def _by_chunk_readers(library: Library, shelf: Shelf) -> Asker:
     return asker
 
 
+async def _by_both_lists_of_readers(library: Library, shelf: Shelf) -> Asker:
+    asker, other = await library.principal(), await library.principal()
+    ours, theirs = await library.group(asker, other), await library.group(other)
+    await library.document(shelf, Text(HIDDEN, readers=[theirs]), readers=[ours])
+    return asker
+
+
 async def _by_document_level(library: Library, shelf: Shelf) -> Asker:
     await library.document(shelf, HIDDEN, level=Classification.CONFIDENTIAL)
     return await library.principal(clearance=Classification.INTERNAL)
@@ -187,12 +196,25 @@ async def _by_the_keys_clearance(library: Library, shelf: Shelf) -> Asker:
     return await library.principal(clearance=Classification.SECRET, key_clearance=Classification.PUBLIC)
 
 
+async def _by_connector(library: Library, shelf: Shelf) -> Asker:
+    await library.document(shelf, HIDDEN, connector=await library.connector(is_enabled=False))
+    return await library.principal(clearance=Classification.SECRET)
+
+
+async def _by_an_unregistered_connector(library: Library, shelf: Shelf) -> Asker:
+    await library.document(shelf, HIDDEN, connector="nobody-registered-this")
+    return await library.principal(clearance=Classification.SECRET)
+
+
 GUARDS = [
     _by_document_readers,
     _by_chunk_readers,
+    _by_both_lists_of_readers,
     _by_document_level,
     _by_chunk_level,
     _by_the_keys_clearance,
+    _by_connector,
+    _by_an_unregistered_connector,
 ]
 
 
@@ -204,10 +226,17 @@ class TestReadersAndClearance:
         return shelf
 
     async def found(
-        self, gates: Gates, library: Library, shelf: Shelf, asker: Asker, **switches: bool
+        self,
+        gates: Gates,
+        library: Library,
+        shelf: Shelf,
+        asker: Asker,
+        *,
+        row_security: bool = True,
+        **switches: bool,
     ) -> list[str]:
         reachable = [key_of(library, shelf)]
-        retrieval = gates.retrieval(row_security=True, reachable=reachable, **switches)
+        retrieval = gates.retrieval(row_security=row_security, reachable=reachable, **switches)
         return sorted(contents(await ask(retrieval, asker, shelf, "refund")))
 
     @pytest.mark.parametrize("guard", GUARDS)
@@ -219,10 +248,12 @@ class TestReadersAndClearance:
         async def found(**switches: bool) -> list[str]:
             return await self.found(gates, library, shelf, asker, **switches)
 
-        assert await found(store_filter=False, recheck=False) == [HIDDEN, OPEN]
-        assert await found(store_filter=True, recheck=False) == [OPEN]
-        assert await found(store_filter=False, recheck=True) == [OPEN]
-        assert await found(store_filter=True, recheck=True) == [OPEN]
+        # Row level security keeps tenants apart, and knows nothing of readers.
+        assert await found(row_security=True, store_filter=False, recheck=False) == [HIDDEN, OPEN]
+        assert await found(row_security=False, store_filter=False, recheck=False) == [HIDDEN, OPEN]
+        assert await found(row_security=False, store_filter=True, recheck=False) == [OPEN]
+        assert await found(row_security=False, store_filter=False, recheck=True) == [OPEN]
+        assert await found(row_security=True, store_filter=True, recheck=True) == [OPEN]
 
     @pytest.mark.parametrize(
         "change",
@@ -264,6 +295,33 @@ class TestReadersAndClearance:
         await library.join(group, asker)
         await library.execute("UPDATE eai.principals SET clearance = 1 WHERE id = :id", id=asker.id)
         assert await found() == [OPEN]
+
+    async def test_a_connector_that_is_switched_needs_no_projection(
+        self, gates: Gates, library: Library, shelf: Shelf
+    ) -> None:
+        """Each gate alone follows at once, both ways."""
+        asker, connector = await library.principal(), await library.connector()
+        await library.document(shelf, HIDDEN, connector=connector)
+
+        async def found() -> list[list[str]]:
+            return [
+                await self.found(gates, library, shelf, asker, store_filter=filters, recheck=not filters)
+                for filters in (True, False)
+            ]
+
+        assert await found() == [[HIDDEN, OPEN]] * 2
+        await library.switch(connector, is_enabled=False)
+        assert await found() == [[OPEN]] * 2
+        await library.switch(connector, is_enabled=True)
+        assert await found() == [[HIDDEN, OPEN]] * 2
+
+    async def test_another_tenants_connector_of_the_same_name_shows_nothing(
+        self, gates: Gates, library: Library, other_library: Library, shelf: Shelf
+    ) -> None:
+        asker, connector = await library.principal(), await other_library.connector()
+        await library.document(shelf, HIDDEN, connector=connector)
+        for switches in ({"store_filter": True, "recheck": False}, {"store_filter": False, "recheck": True}):
+            assert await self.found(gates, library, shelf, asker, **switches) == [OPEN]
 
     async def test_with_more_classes_than_a_filter_takes_the_recheck_alone_holds(
         self, gates: Gates, library: Library, shelf: Shelf

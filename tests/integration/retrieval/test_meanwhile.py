@@ -90,6 +90,16 @@ async def test_a_document_that_was_closed_during_the_search_stays_closed(
     assert contents(await ask(retrieval, asker, shelf)) == []
 
 
+async def test_a_connector_that_was_switched_off_during_the_search_shows_nothing(
+    library: Library, while_: MeanwhileRetrieval
+) -> None:
+    asker, shelf, connector = await library.principal(), await library.base(), await library.connector()
+    await library.document(shelf, "refund from elsewhere", connector=connector)
+    await library.document(shelf, "refund for all")
+    retrieval, _ = while_(lambda: library.switch(connector, is_enabled=False))
+    assert contents(await ask(retrieval, asker, shelf)) == ["refund for all"]
+
+
 @pytest.mark.parametrize("others", [0, 30])
 async def test_a_document_replaced_during_the_search_answers_with_its_new_text(
     library: Library, while_: MeanwhileRetrieval, others: int

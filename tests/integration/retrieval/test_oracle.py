@@ -39,6 +39,7 @@ class Paper:
     level: int | None
     parts: tuple[Part, ...]
     fate: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ papers = st.builds(
     levels,
     st.lists(parts, min_size=1, max_size=3).map(tuple),
     st.sampled_from(("kept", "kept", "kept", "deleting", "held back", "not serving")),
+    st.sampled_from(("direct", "direct", "on", "off", "unregistered")),
 )
 worlds = st.builds(
     World, st.integers(0, 4), levels, st.integers(0, 4), st.lists(papers, min_size=1, max_size=4).map(tuple)
@@ -69,7 +71,7 @@ def may_see(world: World, paper: Paper, part: Part) -> bool:
     clearance = world.clearance
     if world.key_clearance is not None and world.key_clearance < clearance:
         clearance = world.key_clearance
-    if level > clearance or paper.fate != "kept":
+    if level > clearance or paper.fate != "kept" or paper.source not in {"direct", "on"}:
         return False
     return all(named is None or named & MINE for named in (paper.readers, part.readers))
 
@@ -145,6 +147,12 @@ async def build(library: Library, world: World) -> tuple[Asker, Shelf, list[Book
     def references(names: frozenset[str] | None) -> tuple[str, ...] | None:
         return None if names is None else tuple(sorted(named[name] for name in names))
 
+    sources = {
+        "direct": "direct",
+        "on": await library.connector(),
+        "off": await library.connector(is_enabled=False),
+        "unregistered": "nobody-registered-this",
+    }
     shelf = await library.base(classification=LEVELS[world.base_level])
     books = []
     for paper in world.papers:
@@ -153,7 +161,10 @@ async def build(library: Library, world: World) -> tuple[Asker, Shelf, list[Book
             for part in paper.parts
         ]
         level = None if paper.level is None else LEVELS[paper.level]
-        book = await library.document(shelf, *texts, readers=references(paper.readers), level=level)
+        source = sources[paper.source]
+        book = await library.document(
+            shelf, *texts, readers=references(paper.readers), level=level, connector=source
+        )
         await library.execute(_FATES[paper.fate], document=book.id)
         books.append(book)
     return me, shelf, books

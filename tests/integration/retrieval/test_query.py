@@ -51,6 +51,7 @@ async def test_an_answer_has_the_documented_form(retrieval: Retrieval, library: 
             "version": "1",
             "classification": "public",
             "source_uri": f"https://example.com/{book.id}",
+            "source_uri_verified": False,
             "source_connector": "direct",
         },
         "position": {"start": len(PARKING), "end": len(PARKING) + len(REFUND)},
@@ -195,6 +196,20 @@ async def test_a_key_narrower_than_its_principal_narrows_statistics_too(
     await library.statistics(shelf, {"en:park": 1_000, "en:refund": 1}, chunks=1_000)
     after = (await ask(retrieval, asker, shelf, "parking refund", mode="keyword")).results
     assert before == after
+
+
+async def test_statistics_of_a_connector_that_is_switched_off_do_not_count(
+    retrieval: Retrieval, library: Library
+) -> None:
+    asker, shelf, connector = await library.principal(), await library.base(), await library.connector()
+    await library.document(shelf, "words from elsewhere", connector=connector)
+    await library.document(shelf, "parking parking rules here", "refund rules are here now")
+    await library.statistics(shelf, {"en:park": 1_000, "en:refund": 1}, chunks=1_000)
+    counted = contents(await ask(retrieval, asker, shelf, "parking refund", mode="keyword"))
+    await library.switch(connector, is_enabled=False)
+    uncounted = contents(await ask(retrieval, asker, shelf, "parking refund", mode="keyword"))
+    assert counted == ["refund rules are here now", "parking parking rules here"]
+    assert uncounted == ["parking parking rules here", "refund rules are here now"]
 
 
 class TestWhoMayAsk:

@@ -53,4 +53,5 @@ passages = st.builds(
     chunk_readers=readers,
     classification=levels,
     is_live=st.booleans(),
+    is_source_enabled=st.booleans(),
 )

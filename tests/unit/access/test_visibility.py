@@ -26,6 +26,7 @@ OPEN = PassageRights(
     chunk_readers=None,
     classification=Classification.INTERNAL,
     is_live=True,
+    is_source_enabled=True,
 )
 ME = frozenset({f"agent:{ALICE}"})
 MY_GROUP = frozenset({f"group:{GROUPS[0]}"})
@@ -44,6 +45,7 @@ NOBODY: frozenset[str] = frozenset()
         (READER, replace(OPEN, tenant=OTHER_TENANT), False),
         (ADMINISTRATOR, OPEN, False),
         (READER, replace(OPEN, is_live=False), False),
+        (READER, replace(OPEN, is_source_enabled=False), False),
         (READER, replace(OPEN, classification=Classification.CONFIDENTIAL), False),
         (READER, replace(OPEN, document_readers=STRANGER), False),
         (READER, replace(OPEN, document_readers=NOBODY), False),

@@ -67,6 +67,7 @@ def is_readable(reader: Subject, document: dict[str, Any]) -> bool:
         chunk_readers=None,
         classification=level_of(document),
         is_live=True,
+        is_source_enabled=True,
     )
     return may_read(reader, READER_OF_THE_BASE, passage)
 

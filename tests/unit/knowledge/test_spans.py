@@ -30,6 +30,29 @@ def test_a_passage_takes_the_strictest_of_the_spans_it_touches() -> None:
     assert Strictest([]).between(0, 10) == OwnRights()
 
 
+def test_an_edge_is_where_rights_change() -> None:
+    given_ = [
+        SpanRights(5, 10, readers=frozenset({"a", "b"})),
+        SpanRights(8, 20, readers=frozenset({"b"})),
+        SpanRights(20, 30, readers=frozenset({"b"})),
+        SpanRights(22, 25),
+        SpanRights(40, 50, classification=Classification.PUBLIC),
+    ]
+    strictest = Strictest(given_)
+    assert strictest.edges == [5, 8, 30, 40, 50]
+    assert [strictest.divides(*passage) for passage in [(0, 5), (8, 30), (50, 60)]] == [False] * 3
+    assert [strictest.divides(*passage) for passage in [(0, 6), (7, 9), (29, 31), (0, 60)]] == [True] * 4
+    assert Strictest([]).edges == []
+
+
+@given(st.lists(spans(), max_size=6))
+def test_between_edges_every_character_has_the_same_rights(given_: list[SpanRights]) -> None:
+    strictest = Strictest(given_)
+    characters = [strictest.between(at, at + 1) for at in range(75)]
+    changed = [at for at in range(75) if characters[at] != (characters[at - 1] if at else OwnRights())]
+    assert strictest.edges == changed
+
+
 @given(st.lists(spans(), max_size=8), st.integers(0, 80), st.integers(1, 30))
 def test_what_binds_a_passage_is_every_span_that_it_touches(
     given_: list[SpanRights], start: int, length: int

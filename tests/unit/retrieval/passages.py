@@ -88,12 +88,14 @@ def row(number: int, *, document: int | None = None, **changes: Any) -> PassageR
         version=1,
         source_uri=None,
         source_connector="direct",
+        source_uri_verified=False,
         document_readers=None,
         chunk_readers=None,
         document_level=None,
         chunk_level=None,
         is_kept=True,
         is_serving=True,
+        is_source_enabled=True,
         metadata=None,
     )
     return plain._replace(**changes)

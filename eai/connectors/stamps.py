@@ -1,0 +1,55 @@
+"""Whether a document may come in under a source: looked at when it is accepted, and when it is replaced.
+
+What is accepted goes on being processed when its connector is switched off meanwhile: nothing of it is shown,
+as of all that came before, and nothing has to be sent again once the connector is back.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.access.classification import LEVELS, Classification
+from eai.connectors.errors import Refusal, SourceConnectorRefused, SourceConnectorUnknown
+from eai.connectors.repository import DIRECT, ConnectorRows
+from eai.kernel.ids import PrincipalId, TenantId
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A source that a document may bear.
+
+    `vouches` says that only the source's own service bears it, so that what it says of where a document
+    comes from can be believed. `allowed` are the levels that it brings; None is every level.
+    """
+
+    connector: str = DIRECT
+    vouches: bool = False
+    allowed: frozenset[Classification] | None = None
+
+    def require_levels(self, levels: Iterable[Classification]) -> None:
+        """Raise SourceConnectorRefused where a part of the document would have another level."""
+        if self.allowed is not None and not self.allowed.issuperset(levels):
+            raise SourceConnectorRefused(connector=self.connector, reason=Refusal.CLASSIFICATION)
+
+
+async def stamp(
+    session: AsyncSession, tenant: TenantId, reference: str | None, by: PrincipalId | None
+) -> Stamp:
+    """The stamp of the connector that `reference` names, by id or name; None is the built-in `direct`.
+
+    `by` is who stamps; None for a text that bears the stamp already. Raises SourceConnectorUnknown and
+    SourceConnectorRefused. To whoever may not stamp it, a connector does not say whether it is enabled.
+    """
+    if reference is None or reference == DIRECT:
+        return Stamp()
+    row = await ConnectorRows(session, tenant).meant(reference)
+    if row is None:
+        raise SourceConnectorUnknown.field("source_connector", SourceConnectorUnknown.code, "unknown")
+    if by is not None and row.principal_id not in {None, by}:
+        raise SourceConnectorRefused(connector=row.name, reason=Refusal.CREDENTIAL)
+    if not row.is_enabled:
+        raise SourceConnectorRefused(connector=row.name, reason=Refusal.DISABLED)
+    ranks = row.allowed_classifications
+    allowed = None if ranks is None else frozenset(LEVELS[rank] for rank in ranks)
+    return Stamp(row.name, vouches=row.principal_id is not None, allowed=allowed)

@@ -1,0 +1,14 @@
+"""Every level that a document will have, as a whole and in its parts."""
+
+from collections.abc import Iterable
+
+from eai.access.classification import Classification
+from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.documents.drafts import SpanRights
+
+
+def levels_of(
+    base: BaseHandle, own: Classification | None, spans: Iterable[SpanRights]
+) -> tuple[Classification, ...]:
+    """The effective level of a document that sets `own`, first, and of those parts that set one."""
+    return (base.level_of(own), *(base.level_of(own, span.classification) for span in spans))

@@ -1,0 +1,65 @@
+"""Every query on legal holds, and the one question that each removal asks first."""
+
+from sqlalchemy import ColumnElement, and_, exists, func, not_, or_, select, text
+
+from eai.access.classification import Classification
+from eai.identity.repository import Rows
+from eai.kernel.ids import BaseId, DocumentId
+from eai.knowledge.errors import UnderLegalHold
+from eai.knowledge.models import DeletionReceipt, KnowledgeBase, KnowledgeDocument, LegalHold
+
+
+class LegalHoldRows(Rows[LegalHold]):
+    """The legal holds of one tenant."""
+
+    model = LegalHold
+
+    async def keep_removals_out(self, base: BaseId) -> None:
+        """Wait for removals in this base that are about to commit; the next ones wait for this transaction.
+
+        Whoever calls this may wait for no document afterwards: a removal has its document when it waits.
+        """
+        await self.session.execute(_EXCLUSIVE, {"lock": self._lock(base)})
+
+    async def refuse_removal(self, base: BaseId, document: DocumentId | None = None) -> None:
+        """Raise UnderLegalHold if the document, or anything in the base, is held.
+
+        No hold on it commits from here on until the transaction ends.
+        """
+        if await self.is_held(base, document):
+            raise UnderLegalHold
+
+    async def is_held(self, base: BaseId, document: DocumentId | None = None) -> bool:
+        """What `refuse_removal` asks, for those who go on with another document."""
+        await self.session.execute(_SHARED, {"lock": self._lock(base)})
+        # A statement of its own: what the wait for the lock made visible must be seen.
+        found = select(LegalHold.id).where(
+            LegalHold.tenant_id == self.tenant, LegalHold.base_id == base, LegalHold.released_at.is_(None)
+        )
+        if document is not None:
+            found = found.where(or_(LegalHold.document_id.is_(None), LegalHold.document_id == document))
+        return await self.session.scalar(found.limit(1)) is not None
+
+    def _lock(self, base: BaseId) -> str:
+        return f"legal-hold:{self.tenant}:{base}"
+
+
+def within_clearance(clearance: Classification) -> ColumnElement[bool]:
+    """Holds of bases, and of documents that are, or when they were removed were, no higher than that."""
+    document = and_(
+        KnowledgeDocument.tenant_id == LegalHold.tenant_id,
+        KnowledgeDocument.id == LegalHold.document_id,
+        KnowledgeBase.tenant_id == KnowledgeDocument.tenant_id,
+        KnowledgeBase.id == KnowledgeDocument.base_id,
+        func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification) > clearance.rank,
+    )
+    removed = and_(
+        DeletionReceipt.tenant_id == LegalHold.tenant_id,
+        DeletionReceipt.id == LegalHold.document_id,
+        DeletionReceipt.classification > clearance.rank,
+    )
+    return and_(not_(exists().where(document)), not_(exists().where(removed)))
+
+
+_EXCLUSIVE = text("SELECT pg_advisory_xact_lock(hashtextextended(:lock, 0))")
+_SHARED = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:lock, 0))")

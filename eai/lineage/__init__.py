@@ -1,0 +1,1 @@
+"""From a document to its versions, passages and generations, and to the answers that cited it."""

@@ -1,0 +1,1 @@
+"""What documents and audit hold of a person: found, and removed or redacted."""

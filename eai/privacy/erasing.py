@@ -1,0 +1,183 @@
+"""Carries an erasure out: document by document, then what was redacted, then the details of the audit.
+
+Each document's outcome commits with how far the job is, so that an attempt that follows one that died goes on
+with the next document.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from eai.audit.actions import AuditAction
+from eai.audit.details import Details
+from eai.audit.entries import SYSTEM, Resource
+from eai.audit.service import Audit
+from eai.kernel.canonical import Canonical
+from eai.kernel.errors import EaiError
+from eai.kernel.ids import BaseId, DocumentId, TenantId
+from eai.platform.database import Database
+from eai.platform.handlers import Group, JobHandler
+from eai.platform.jobs import JobRun, Jobs
+from eai.platform.keys import Keyring
+from eai.privacy.identifiers import Identifiers
+from eai.privacy.models import Erasure
+from eai.privacy.outcomes import REDACTED, REDACTING, Task, act_on, settled
+from eai.privacy.repository import DocumentTexts, ErasureRows, TextRows
+from eai.privacy.service import ERASE, open_identifiers
+from eai.privacy.texts import Search, look_through
+
+LOOK_AGAIN_AFTER_S = 2
+_FIRST = UUID(int=0)
+_CHANGES = {REDACTING: AuditAction.DOCUMENT_REPLACE, REDACTED: AuditAction.DOCUMENT_UPDATE}
+
+
+class Erasing:
+    """One per process."""
+
+    def __init__(
+        self, database: Database, keyring: Keyring, details: Details, jobs: Jobs, audit: Audit
+    ) -> None:
+        self._database = database
+        self._keyring = keyring
+        self._details = details
+        self._jobs = jobs
+        self._audit = audit
+
+    def handlers(self) -> Mapping[str, JobHandler]:
+        """What a worker runs for each job of this slice."""
+        return {ERASE: JobHandler(self.run, self.give_up, Group.MAINTENANCE)}
+
+    async def run(self, run: JobRun) -> None:
+        """Go through all documents, and end once nothing is under way any more. Raises Fenced."""
+        erasure, identifiers = await self._begin(run)
+        if identifiers is not None:
+            task = Task(run, erasure, identifiers)
+            await self._search(task)
+            if not await self._settle(task):
+                async with self._database.transaction(run.tenant) as session:
+                    await self._jobs.hand_back(
+                        session, run, after_s=LOOK_AGAIN_AFTER_S, counts_as_failure=False
+                    )
+                return
+        await self._finish(run, erasure)
+
+    async def give_up(self, run: JobRun, error: EaiError) -> None:
+        """Close the erasure as failed; what it has removed stays removed, and what it looked for is gone."""
+        id_ = UUID(run.parameters["erasure"])
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.fail(session, run, error)
+            await ErasureRows(session, run.tenant).change(id_, {"state": "failed", "identifiers": None})
+            facts: dict[str, Canonical] = {"code": error.code}
+            action, resource = AuditAction.PRIVACY_ERASURE_FAILED, Resource("erasure", str(id_))
+            await self._record(session, run.tenant, action, resource, facts)
+
+    async def _begin(self, run: JobRun) -> tuple[Erasure, Identifiers | None]:
+        """The erasure, and whom to look for; None where only details are to be erased."""
+        async with self._database.transaction(run.tenant) as session:
+            await self._jobs.confirm(session, run)
+            erasure = await ErasureRows(session, run.tenant).get(UUID(run.parameters["erasure"]))
+        if erasure.identifiers is None:
+            return erasure, None
+        values = await open_identifiers(self._keyring, run.tenant, erasure.id, erasure.identifiers)
+        return erasure, Identifiers.of(values) if values else None
+
+    async def _search(self, task: Task) -> None:
+        after = UUID(task.run.progress.get("after", str(_FIRST)))
+        while (found := await self._next(task, after)) is not None:
+            search = await asyncio.to_thread(look_through, found, task.identifiers)
+            await self._keep(task, found, search)
+            after = found.row.id
+
+    async def _next(self, task: Task, after: UUID) -> DocumentTexts | None:
+        async with self._database.transaction(task.tenant) as session:
+            await self._jobs.confirm(session, task.run)
+            return await TextRows(session, task.tenant).next(after, task.erasure.clearance)
+
+    async def _keep(self, task: Task, found: DocumentTexts, search: Search) -> None:
+        """Do what is to follow for a document in the commit that says how far the job is."""
+        document = DocumentId(found.row.id)
+        async with self._database.transaction(task.tenant) as session:
+            await self._jobs.confirm(session, task.run, {"after": str(document)}, is_further=True)
+            rows = ErasureRows(session, task.tenant)
+            await rows.count(task.id, search.unread)
+            if not search.sightings:
+                return
+            outcome = await act_on(session, self._jobs, task, found, search)
+            await rows.add_found(
+                task.id, _found(found, search) | {"outcome": outcome.name, "code": outcome.code}
+            )
+            facts: dict[str, Canonical] = {
+                "erasure": str(task.id), "base": str(found.row.base_id), "outcome": outcome.name,
+            }  # fmt: skip
+            resource = Resource("document", str(document))
+            if outcome in _CHANGES:
+                # Redaction changes a document as people do.
+                change = {"base": str(found.row.base_id), "erasure": str(task.id)}
+                await self._record(session, task.tenant, _CHANGES[outcome], resource, change)
+            await self._record(session, task.tenant, AuditAction.PRIVACY_DOCUMENT_FOUND, resource, facts)
+
+    async def _settle(self, task: Task) -> bool:
+        """Look after what is being redacted; whether all of it has come to an end."""
+        async with self._database.transaction(task.tenant) as session:
+            waiting = await ErasureRows(session, task.tenant).with_outcome(task.id, "redacting")
+        ends = [
+            await self._settle_one(task, BaseId(each.base_id), DocumentId(each.document_id))
+            for each in waiting
+        ]
+        return all(ends)
+
+    async def _settle_one(self, task: Task, base: BaseId, document: DocumentId) -> bool:
+        async with self._database.transaction(task.tenant) as session:
+            await self._jobs.confirm(session, task.run)
+            outcome = await settled(session, task, base, document)
+            if outcome is None:
+                return False
+            await ErasureRows(session, task.tenant).settle(task.id, document, outcome.name, outcome.code)
+            facts: dict[str, Canonical] = {
+                "erasure": str(task.id), "base": str(base), "outcome": outcome.name,
+            }  # fmt: skip
+            resource = Resource("document", str(document))
+            await self._record(session, task.tenant, AuditAction.PRIVACY_DOCUMENT_REDACTED, resource, facts)
+            return True
+
+    async def _finish(self, run: JobRun, erasure: Erasure) -> None:
+        tenant, principal = run.tenant, erasure.principal_id
+        async with self._database.transaction(tenant) as session:
+            await self._jobs.complete(session, run)
+            rows, erased = ErasureRows(session, tenant), None
+            if principal is not None:
+                erased = await self._details.erase(session, tenant, principal)
+                about: dict[str, Canonical] = {"erasure": str(erasure.id), "had_details": erased}
+                resource = Resource("principal", str(principal))
+                await self._record(session, tenant, AuditAction.AUDIT_DETAILS_ERASE, resource, about)
+            await rows.complete(erasure.id, details_erased=erased)
+            outcomes = (await rows.outcomes([erasure.id]))[erasure.id]
+            facts: dict[str, Canonical] = {"documents": dict(outcomes), "details_erased": erased}
+            resource = Resource("erasure", str(erasure.id))
+            await self._record(session, tenant, AuditAction.PRIVACY_ERASURE_COMPLETE, resource, facts)
+
+    async def _record(
+        self,
+        session: AsyncSession,
+        tenant: TenantId,
+        action: AuditAction,
+        resource: Resource,
+        facts: Mapping[str, Canonical],
+    ) -> None:
+        await self._audit.record(session, SYSTEM, action, tenant=tenant, resource=resource, facts=facts)
+
+
+def _found(found: DocumentTexts, search: Search) -> dict[str, object]:
+    entities = {each.place.entity for each in search.sightings} - {None}
+    return {
+        "document_id": found.row.id,
+        "base_id": found.row.base_id,
+        "classification": found.level,
+        "places": sorted({each.field for each in search.sightings}),
+        "versions": sorted({each.version for each in search.sightings if each.version is not None}),
+        "entities": sorted(map(str, entities)),
+        "occurrences": len(search.sightings),
+        "by_identifier": sum(each.place.entity is None for each in search.sightings),
+    }
