@@ -234,6 +234,25 @@ async def test_a_hold_that_comes_while_a_document_is_about_to_expire_keeps_it(
     assert await state(company, base, document) == 200
 
 
+async def test_a_hold_that_waits_for_the_deletion_of_its_base_comes_too_late(
+    company: Company, calendar: Calendar, officer: Person
+) -> None:
+    base = await company.base()
+    with psycopg.connect(calendar.admin_url) as blocker:
+        # The deletion has found no hold, and waits to write its receipt.
+        blocker.execute("LOCK TABLE eai.deletion_receipts IN SHARE MODE")
+        deleting = asyncio.create_task(company.admin.delete(f"/v1/knowledge-bases/{base}"))
+        await eventually(lambda: _waiting(calendar.admin_url, 1))
+        placing = asyncio.create_task(officer.api.post(HOLDS, json={"knowledge_base_id": base, **REASON}))
+        await eventually(lambda: _waiting(calendar.admin_url, 2))
+    assert (await deleting).status_code == 202
+    late = await placing
+    missing = await officer.api.post(HOLDS, json={"knowledge_base_id": base, **REASON})
+    assert code_of(late) == code_of(missing) == (422, "invalid_input")
+    assert late.json()["error"]["details"] == missing.json()["error"]["details"]
+    assert (await officer.api.got(HOLDS))["data"] == []
+
+
 @pytest.mark.parametrize("first", ["replacement", "expiry"])
 async def test_of_a_replacement_and_an_expiry_the_first_wins(
     company: Company, calendar: Calendar, officer: Person, first: str
