@@ -53,3 +53,11 @@ async def stamp(
     ranks = row.allowed_classifications
     allowed = None if ranks is None else frozenset(LEVELS[rank] for rank in ranks)
     return Stamp(row.name, vouches=row.principal_id is not None, allowed=allowed)
+
+
+async def is_meant(session: AsyncSession, tenant: TenantId, connector: str, reference: str) -> bool:
+    """Whether `reference`, an id or a name, means the connector of this name."""
+    if reference == connector:
+        return True
+    row = await ConnectorRows(session, tenant).meant(reference)
+    return row is not None and row.name == connector

@@ -12,7 +12,7 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
-from eai.connectors.stamps import Stamp, stamp
+from eai.connectors.stamps import Stamp, is_meant, stamp
 from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.calls import Caller, Operation
 from eai.gateway.schemas import Labels
@@ -102,7 +102,7 @@ class Replacement:
         held = await self._held(session, subject, base, row)
         if revision.is_repeated and (made := await held.versions.find(revision.version)) is not None:
             return _as_accepted(held, made)
-        _check_unchanged(row, revision)
+        await _check_unchanged(session, base, row, revision)
         source = await stamp(session, base.tenant, row.source_connector, subject.principal)
         wanted = _wanted(held, revision, source)
         source.require_levels(_levels(held, wanted))
@@ -315,10 +315,16 @@ def _is_same_text(newest: DocumentVersion, wanted: _Wanted, text: VersionDraft) 
     return wanted.language is None or newest.language in {None, wanted.language}
 
 
-def _check_unchanged(row: KnowledgeDocument, revision: Revision) -> None:
-    for name in ("external_id", "source_connector"):
-        if name in revision.given and getattr(revision.fields, name) not in {None, getattr(row, name)}:
-            raise InvalidInput.field(name, "unchangeable", "cannot be changed")
+async def _check_unchanged(
+    session: AsyncSession, base: BaseHandle, row: KnowledgeDocument, revision: Revision
+) -> None:
+    external, source = revision.fields.external_id, revision.fields.source_connector
+    if "external_id" in revision.given and external not in {None, row.external_id}:
+        raise InvalidInput.field("external_id", "unchangeable", "cannot be changed")
+    if "source_connector" not in revision.given or source is None:
+        return
+    if not await is_meant(session, base.tenant, row.source_connector, source):
+        raise InvalidInput.field("source_connector", "unchangeable", "cannot be changed")
 
 
 def _levels(held: _Held, wanted: _Wanted) -> Iterable[Classification]:

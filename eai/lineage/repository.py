@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
-from sqlalchemy import ColumnElement, func, select, text
+from sqlalchemy import ColumnElement, func, select, text, true
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import defer
 
@@ -41,7 +41,7 @@ class Passage(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """How many passages of a version a generation holds."""
+    """How many passages of a version a generation holds, of those that were to be counted."""
 
     generation: Generation
     chunks: int
@@ -105,13 +105,27 @@ class LineageRows:
         row = await self._session.get(DocumentRetrievals, (self._tenant, self._document))
         return (0, None) if row is None else (row.retrieval_count, row.last_retrieved_at)
 
-    async def placed(self, versions: Sequence[UUID]) -> Mapping[UUID, list[Placed]]:
-        """In which generations these versions have passages, and how many."""
+    async def chunk_rights(self) -> list[Mapping[str, Any]]:
+        """The rights of parts of its text, of every version."""
+        statement = select(DocumentVersion.chunk_rights).where(
+            *self._of(DocumentVersion), func.jsonb_array_length(DocumentVersion.chunk_rights) > 0
+        )
+        return [span for spans in await self._session.scalars(statement.distinct()) for span in spans]
+
+    async def placed(
+        self, versions: Sequence[UUID], *readable: ColumnElement[bool]
+    ) -> Mapping[UUID, list[Placed]]:
+        """In which generations these versions have passages, and how many of them are `readable`."""
         statement = (
-            select(Chunk.version_id, Generation, func.count())
+            select(Chunk.version_id, Generation, func.count().filter(true(), *readable))
             .join(
                 Generation,
                 (Generation.tenant_id == Chunk.tenant_id) & (Generation.id == Chunk.generation),
+            )
+            .join(
+                KnowledgeDocument,
+                (KnowledgeDocument.tenant_id == Chunk.tenant_id)
+                & (KnowledgeDocument.id == Chunk.document_id),
             )
             .where(*self._of(Chunk), Chunk.version_id.in_(versions))
             .group_by(Chunk.version_id, *Generation.__table__.columns)

@@ -27,7 +27,7 @@ class DocumentLineage(Schema):
 
 
 class GenerationLineage(Schema):
-    """A generation of the base that holds passages of a version."""
+    """A generation of the base that holds passages of a version; `chunks` counts those that you may read."""
 
     id: UUID
     state: Literal["building", "serving", "retired"]
@@ -37,13 +37,16 @@ class GenerationLineage(Schema):
 
 
 class VersionLineage(Schema):
-    """A text of the document, by what it was made of, and where its passages are."""
+    """A text of the document, by what it was made of, and where its passages are.
+
+    The hashes are null for whoever may not read all of every version: they would confirm guesses at a text.
+    """
 
     id: UUID
     version: str
     status: DocumentStatus
     is_serving: bool
-    source_sha256: str
+    source_sha256: str | None
     content_sha256: str | None
     created_at: datetime
     generations: list[GenerationLineage]

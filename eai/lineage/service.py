@@ -16,6 +16,7 @@ from eai.access.scopes import Scope
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
+from eai.connectors.repository import ConnectorRows
 from eai.kernel.errors import BadRequest, NotFound
 from eai.kernel.ids import DocumentId
 from eai.kernel.paging import Page, PageRequest
@@ -23,6 +24,7 @@ from eai.knowledge.bases.access import base_of_tenant
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.documents.access import document_id, find_document
+from eai.knowledge.documents.answers import may_know_digest
 from eai.knowledge.models import DeletionReceipt, DocumentVersion, KnowledgeDocument
 from eai.knowledge.receipts.repository import ReceiptRows
 from eai.knowledge.receipts.service import receipt_out
@@ -75,14 +77,22 @@ class Lineage:
     async def versions(
         self, session: AsyncSession, subject: Subject, base_reference: str, reference: str, page: PageRequest
     ) -> tuple[Page[VersionLineage], Evidence]:
-        """The versions that are stored, newest first. Raises NotFound."""
+        """The versions that are stored, newest first.
+
+        Hashes are for auditors, and for who may read all of every version. Raises NotFound.
+        """
         followed = await _follow(session, subject, base_reference, reference)
         rows = LineageRows(session, subject.tenant, followed.id)
         found = await rows.versions(page)
         shown = found[: page.limit]
-        placed = await rows.placed([version.id for version in shown])
+        readable = () if followed.base is None else readable_by(subject, followed.base)
+        placed = await rows.placed([version.id for version in shown], *readable)
+        has_digests = await _may_know_digests(session, subject, followed, rows)
         serving = None if followed.row is None else followed.row.serving_version_id
-        items = [_version(each, placed.get(each.id, []), is_serving=each.id == serving) for each in shown]
+        items = [
+            _version(each, placed.get(each.id, []), is_serving=each.id == serving, has_digests=has_digests)
+            for each in shown
+        ]
         next_key = (str(shown[-1].number),) if len(found) > page.limit else None
         return Page(items, next_key), _look(subject, followed, "versions")
 
@@ -154,6 +164,17 @@ async def _base_id(session: AsyncSession, subject: Subject, reference: str) -> U
     return base.id
 
 
+async def _may_know_digests(
+    session: AsyncSession, subject: Subject, followed: _Followed, rows: LineageRows
+) -> bool:
+    """Whether no part of any version is hidden: what is hidden in one may stand open in another."""
+    if followed.base is None or followed.row is None:
+        return True
+    if not await ConnectorRows(session, subject.tenant).is_shown(followed.row.source_connector):
+        return False
+    return may_know_digest(subject, followed.base, followed.row, await rows.chunk_rights())
+
+
 def _is_auditor(subject: Subject) -> bool:
     return Scope.AUDIT_READ in subject.scopes
 
@@ -169,14 +190,17 @@ def _look(subject: Subject, followed: _Followed, what: str) -> Evidence:
     return Evidence(entries=(entry,))
 
 
-def _version(row: DocumentVersion, placed: list[Placed], *, is_serving: bool) -> VersionLineage:
+def _version(
+    row: DocumentVersion, placed: list[Placed], *, is_serving: bool, has_digests: bool
+) -> VersionLineage:
+    content_hash = row.content_hash if has_digests else None
     return VersionLineage(
         id=row.id,
         version=str(row.number),
         status=cast(Any, row.status),
         is_serving=is_serving,
-        source_sha256=row.source_hash.hex(),
-        content_sha256=None if row.content_hash is None else row.content_hash.hex(),
+        source_sha256=row.source_hash.hex() if has_digests else None,
+        content_sha256=None if content_hash is None else content_hash.hex(),
         created_at=row.created_at,
         generations=[
             GenerationLineage(

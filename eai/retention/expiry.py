@@ -25,11 +25,10 @@ from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.platform.database import Database
 from eai.platform.handlers import Group, JobHandler
 from eai.platform.jobs import JobRun, Jobs
-from eai.retention.repository import Due, DueRows, ExpirationRows, RetentionPolicyRows
+from eai.retention.repository import Due, DueRows, ExpirationRows, Looked, RetentionPolicyRows
 from eai.tenants.repository import TenantRows, list_tenant_ids
 
 EXPIRE = "retention.expire"
-AT_ONCE = 200
 QUIET_START_S = 60.0
 """A process that has just started has other things to do."""
 
@@ -77,11 +76,12 @@ class Expiry:
 
     async def run(self, run: JobRun) -> None:
         """Have everything removed that is due and not held. Raises Fenced."""
-        after, expired = _FIRST, int(run.progress.get("documents_done", 0))
-        while due := await self._next(run, after):
+        after: UUID | None = _FIRST
+        expired = int(run.progress.get("documents_done", 0))
+        while after is not None:
+            due, after = await self._next(run, after)
             for document in due:
                 expired += await self._expire(run, document, expired)
-            after = due[-1]
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.complete(session, run, {"documents_done": expired})
 
@@ -90,10 +90,10 @@ class Expiry:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
 
-    async def _next(self, run: JobRun, after: UUID) -> list[DocumentId]:
+    async def _next(self, run: JobRun, after: UUID) -> Looked[DocumentId]:
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
-            return await DueRows(session, run.tenant).next(after, AT_ONCE)
+            return await DueRows(session, run.tenant).next(after)
 
     async def _expire(self, run: JobRun, document: DocumentId, expired: int) -> bool:
         """Have one document removed, unless it was replaced, held or removed since it was looked at."""

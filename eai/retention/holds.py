@@ -39,11 +39,11 @@ class LegalHolds:
         Raises InvalidInput for what the tenant does not have, what is being removed already, and what lies
         above the caller's clearance.
         """
-        base = await base_of_tenant(session, subject.tenant, new.knowledge_base_id)
-        if base is None:
-            raise _unknown("knowledge_base_id", "knowledge_base_unknown")
+        base = await _base(session, subject, new.knowledge_base_id)
         rows = LegalHoldRows(session, subject.tenant)
         await rows.keep_removals_out(base.id)
+        # Once more: its own removal may have committed during the wait.
+        base = await _base(session, subject, str(base.id))
         document = await _document(session, subject, base, new.document_id)
         row = await rows.insert(
             hold, base_id=base.id, document_id=document, reason=new.reason, created_by=subject.principal
@@ -96,6 +96,13 @@ class LegalHolds:
         await self._audit.record(
             session, subject, action, resource=resource, facts=facts, private={"reason": reason}
         )
+
+
+async def _base(session: AsyncSession, subject: Subject, reference: str) -> BaseHandle:
+    base = await base_of_tenant(session, subject.tenant, reference)
+    if base is None:
+        raise _unknown("knowledge_base_id", "knowledge_base_unknown")
+    return base
 
 
 async def _document(

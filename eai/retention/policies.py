@@ -15,7 +15,7 @@ from eai.knowledge.bases.access import base_of_tenant
 from eai.platform.listing import next_key
 from eai.retention.errors import RetentionPolicyExists
 from eai.retention.models import RetentionPolicy
-from eai.retention.repository import Due, DueRows, ExpirationRows, RetentionPolicyRows, due_key
+from eai.retention.repository import Due, DueRows, ExpirationRows, RetentionPolicyRows
 from eai.retention.schemas import (
     DueDocument,
     ExpiredDocument,
@@ -94,9 +94,12 @@ class RetentionPolicies:
     async def due(
         self, session: AsyncSession, subject: Subject, page: PageRequest, within_days: int
     ) -> Page[DueDocument]:
-        """What the policies will have removed within so many days, as far as the caller is cleared for it."""
-        found = await DueRows(session, subject.tenant).page(page, within_days, subject.clearance)
-        return Page([_due(each) for each in found[: page.limit]], due_key(found, page))
+        """What the policies will have removed within so many days, as far as the caller is cleared for it.
+
+        A page may hold fewer than asked for, or none, and be followed by another.
+        """
+        found, upto = await DueRows(session, subject.tenant).page(page, within_days, subject.clearance)
+        return Page([_due(each) for each in found], None if upto is None else (str(upto),))
 
     async def expired(
         self, session: AsyncSession, subject: Subject, page: PageRequest

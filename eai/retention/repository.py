@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from sqlalchemy import select, text
@@ -18,6 +18,12 @@ from eai.knowledge.models import DeletionReceipt
 from eai.platform.listing import part
 from eai.retention.models import Expiration, RetentionPolicy
 
+LOOKED_AT = 1_000
+"""Of how many documents one statement finds out the policy and the newest text at most."""
+
+_FIRST = UUID(int=0)
+_T = TypeVar("_T")
+
 
 class Due(NamedTuple):
     """A live document under a policy, and when it may no longer be there; due or not yet."""
@@ -30,6 +36,13 @@ class Due(NamedTuple):
     due_at: datetime
     is_held: bool
     asked_by: UUID | None
+
+
+class Looked(NamedTuple, Generic[_T]):
+    """What was found among the documents up to `upto`; None: there are no more documents."""
+
+    found: list[_T]
+    upto: UUID | None
 
 
 class RetentionPolicyRows(Rows[RetentionPolicy]):
@@ -60,10 +73,12 @@ class DueRows:
         self._session = session
         self._tenant = tenant
 
-    async def next(self, after: UUID, limit: int) -> list[DocumentId]:
-        """Documents that are due and not held, in the order of their ids."""
-        parameters = {"tenant": self._tenant, "after": after, "limit": limit}
-        return [DocumentId(found) for found in await self._session.scalars(_NEXT, parameters)]
+    async def next(self, after: UUID) -> Looked[DocumentId]:
+        """Documents after this one that are due and not held, in the order of their ids."""
+        looked = await self._looked(after)
+        parameters = {"tenant": self._tenant, "looked": looked}
+        found = [DocumentId(each) for each in await self._session.scalars(_NEXT, parameters)]
+        return Looked(found, _upto(looked))
 
     async def find(self, document: DocumentId) -> Due | None:
         """The document, if it is due now."""
@@ -71,18 +86,24 @@ class DueRows:
         row = (await self._session.execute(_ONE, parameters)).one_or_none()
         return None if row is None else Due(*row)
 
-    async def page(self, page: PageRequest, within_days: int, clearance: Classification) -> list[Due]:
-        """What is due within so many days, the soonest first; one more than asked for when more follow."""
-        at, document = _key(page.after)
+    async def page(self, page: PageRequest, within_days: int, clearance: Classification) -> Looked[Due]:
+        """What is due within so many days, in the order of ids; a part may hold few, or none."""
+        looked = await self._looked(_key(page.after))
         parameters = {
             "tenant": self._tenant,
+            "looked": looked,
             "days": within_days,
             "clearance": clearance.rank,
-            "at": at,
-            "after": document,
             "limit": page.limit + 1,
         }
-        return [Due(*row) for row in await self._session.execute(_PAGE, parameters)]
+        found = [Due(*row) for row in await self._session.execute(_PAGE, parameters)]
+        if len(found) > page.limit:
+            return Looked(found[: page.limit], found[page.limit - 1].document)
+        return Looked(found, _upto(looked))
+
+    async def _looked(self, after: UUID) -> list[UUID]:
+        parameters = {"tenant": self._tenant, "after": after, "most": LOOKED_AT}
+        return list(await self._session.scalars(_LOOKED, parameters))
 
 
 class ExpirationRows:
@@ -110,20 +131,16 @@ class ExpirationRows:
         return [(expiration, status) for expiration, status in rows]
 
 
-def due_key(found: Sequence[Due], page: PageRequest) -> tuple[str, ...] | None:
-    """The sort key of the page's last row when more were found than fit."""
-    if len(found) <= page.limit:
-        return None
-    last = found[page.limit - 1]
-    return (last.due_at.isoformat(), str(last.document))
+def _upto(looked: Sequence[UUID]) -> UUID | None:
+    return looked[-1] if len(looked) == LOOKED_AT else None
 
 
-def _key(after: tuple[str, ...] | None) -> tuple[datetime | None, UUID | None]:
+def _key(after: tuple[str, ...] | None) -> UUID:
     if after is None:
-        return None, None
+        return _FIRST
     try:
-        instant, document = after
-        return datetime.fromisoformat(instant), UUID(document)
+        (document,) = after
+        return UUID(document)
     except ValueError as error:
         raise BadRequest from error
 
@@ -158,22 +175,18 @@ _UNDER_POLICY = f"""
               AND version.status NOT IN ('failed', 'rejected')) AS newest
      WHERE document.tenant_id = :tenant AND document.deleting_since IS NULL"""  # noqa: S608 - constants only
 _IS_DUE = " AND newest.at + make_interval(hours => 24 * policy.keep_days) <= now()"
-_NEXT = text(
-    _UNDER_POLICY
-    + _IS_DUE
-    + " AND NOT "
-    + _HELD
-    + " AND document.id > :after ORDER BY document.id LIMIT :limit"
+_LOOKED = text(
+    "SELECT id FROM eai.kb_documents WHERE tenant_id = :tenant AND id > :after ORDER BY id LIMIT :most"
 )
+_AMONG = " AND document.id = ANY(CAST(:looked AS uuid[]))"
+_NEXT = text(_UNDER_POLICY + _AMONG + _IS_DUE + " AND NOT " + _HELD + " ORDER BY document.id")
 _ONE = text(_UNDER_POLICY + _IS_DUE + " AND document.id = :document")
 _PAGE = text(
     _UNDER_POLICY
+    + _AMONG
     + """
        AND policy.level <= :clearance
        AND newest.at + make_interval(hours => 24 * policy.keep_days)
            <= now() + make_interval(hours => 24 * CAST(:days AS integer))
-       AND (CAST(:at AS timestamptz) IS NULL
-            OR (newest.at + make_interval(hours => 24 * policy.keep_days), document.id)
-               > (CAST(:at AS timestamptz), CAST(:after AS uuid)))
-     ORDER BY due_at, document.id LIMIT :limit"""
+     ORDER BY document.id LIMIT :limit"""
 )

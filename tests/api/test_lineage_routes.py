@@ -154,6 +154,42 @@ async def test_a_reader_follows_to_the_passages_that_it_may_read(company: Compan
     assert hidden == whole - {0}
 
 
+async def test_hashes_of_a_text_are_for_who_may_read_all_of_it_and_passages_are_counted_as_read(
+    company: Company, auditor: Person
+) -> None:
+    reader, other = await company.person("member"), await company.person("member")
+    manager = await company.person("tenant_admin")
+    base = await company.base(reader.reference, other.reference, chunk_size=100, chunk_overlap=0)
+    rest = " ".join(f"Letter number {number} leaves the depot." for number in range(12))
+    # The text was open once: its old hash would tell what is hidden now.
+    document = await company.document(base, f"{PARCELS} {rest}")
+    path = f"/v1/knowledge-bases/{base}/documents/{document}"
+    rights = [{"start": 0, "end": len(PARCELS), "readers": [other.reference]}]
+    body = {"content": f"{PARCELS} {rest} Again.", "chunk_readers": rights}
+    assert (await company.admin.put(path, json=body)).status_code == 202
+
+    async def serves() -> bool:
+        return bool((await company.admin.got(path))["version"] == "2")
+
+    await eventually(serves)
+    shown, counts = {}, {}
+    for person in (reader, manager, other, auditor):
+        newest, oldest = await every(person.api, lineage(base, document, "versions"))
+        hashes = [each[name] for each in (newest, oldest) for name in ("source_sha256", "content_sha256")]
+        shown[person.id] = hashes
+        counts[person.id] = newest["generations"][0]["chunks"]
+    new, old = (sha256(f"{PARCELS} {rest}{end}".encode()).hexdigest() for end in (" Again.", ""))
+    assert shown == {
+        reader.id: [None] * 4,
+        manager.id: [None] * 4,
+        other.id: [new, new, old, old],
+        auditor.id: [new, new, old, old],
+    }
+    whole = counts[auditor.id]
+    assert whole > 2
+    assert counts == {reader.id: whole - 1, manager.id: 0, other.id: whole, auditor.id: whole}
+
+
 async def test_who_manages_a_base_and_may_not_read_it_follows_to_no_passage(company: Company) -> None:
     manager = await company.person("tenant_admin")
     base = await company.base()

@@ -134,8 +134,9 @@ async def test_the_most_specific_policy_counts(company: Company, calendar: Calen
         document = await company.document(base, f"Of {level}, {days} days.", classification=level)
         terms[document] = days
     listed = await officer.api.got("/v1/retention/due", within_days=100)
-    assert [(due["document_id"], due["keep_days"]) for due in listed["data"]] == list(terms.items())
-    assert (await officer.api.got("/v1/retention/due", within_days=25))["data"] == listed["data"][:2]
+    assert [(due["document_id"], due["keep_days"]) for due in listed["data"]] == sorted(terms.items())
+    soon = await officer.api.got("/v1/retention/due", within_days=25)
+    assert soon["data"] == [due for due in listed["data"] if due["keep_days"] < 25]
     assert (await officer.api.got("/v1/retention/due"))["data"] == []
     paged = await officer.api.got("/v1/retention/due", within_days=100, limit=3)
     rest = await officer.api.got("/v1/retention/due", within_days=100, limit=3, cursor=paged["next_cursor"])
@@ -144,6 +145,27 @@ async def test_the_most_specific_policy_counts(company: Company, calendar: Calen
         calendar.age(document, 35)
     assert await calendar.look() == 3
     await company.admin.got(f"/v1/knowledge-bases/{mine}/documents/{document}")
+
+
+async def test_each_look_is_at_a_few_documents_and_what_is_due_behind_them_is_found(
+    company: Company, calendar: Calendar, officer: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eai.retention.repository.LOOKED_AT", 2)
+    base = await company.base()
+    ids = sorted([await company.document(base, f"Parcels leave at {hour}.") for hour in range(5)])
+    await policy(officer, 30)
+    for document in (ids[2], ids[4]):
+        calendar.age(document, 31)
+    pages, cursor = [], {}
+    while True:
+        page = await officer.api.got("/v1/retention/due", **cursor)
+        pages.append([due["document_id"] for due in page["data"]])
+        if not page["has_more"]:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert pages == [[], [ids[2]], [ids[4]]]
+    assert await calendar.look() == 2
+    assert [await state(company, base, each) for each in ids] == [200, 200, 404, 200, 404]
 
 
 async def test_the_level_that_counts_is_the_one_that_a_document_has_now(
@@ -232,6 +254,25 @@ async def test_a_hold_that_comes_while_a_document_is_about_to_expire_keeps_it(
         await held(officer, base, document)
     assert await calendar.ended(job) == 0
     assert await state(company, base, document) == 200
+
+
+async def test_a_hold_that_waits_for_the_deletion_of_its_base_comes_too_late(
+    company: Company, calendar: Calendar, officer: Person
+) -> None:
+    base = await company.base()
+    with psycopg.connect(calendar.admin_url) as blocker:
+        # The deletion has found no hold, and waits to write its receipt.
+        blocker.execute("LOCK TABLE eai.deletion_receipts IN SHARE MODE")
+        deleting = asyncio.create_task(company.admin.delete(f"/v1/knowledge-bases/{base}"))
+        await eventually(lambda: _waiting(calendar.admin_url, 1))
+        placing = asyncio.create_task(officer.api.post(HOLDS, json={"knowledge_base_id": base, **REASON}))
+        await eventually(lambda: _waiting(calendar.admin_url, 2))
+    assert (await deleting).status_code == 202
+    late = await placing
+    missing = await officer.api.post(HOLDS, json={"knowledge_base_id": base, **REASON})
+    assert code_of(late) == code_of(missing) == (422, "invalid_input")
+    assert late.json()["error"]["details"] == missing.json()["error"]["details"]
+    assert (await officer.api.got(HOLDS))["data"] == []
 
 
 @pytest.mark.parametrize("first", ["replacement", "expiry"])

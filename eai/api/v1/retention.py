@@ -97,7 +97,10 @@ async def list_due_documents(
     page: PageQuery,
     within_days: Within = 0,
 ) -> Listing[DueDocument]:
-    """What the policies will have removed, the soonest first, as far as your clearance goes."""
+    """What the policies will have removed, in the order of ids, as far as your clearance goes.
+
+    `due_at` says when. A page may hold fewer than asked for, or none, while `has_more` is true.
+    """
     return page.answer(await services.retention_policies.due(session, caller, page.request, within_days))
 
 

@@ -1,6 +1,6 @@
 """Documents turned into what clients read."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -77,6 +77,20 @@ def version_out(
     )
 
 
+def may_know_digest(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, chunk_rights: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Whether these rights of parts hide none from `subject`: a digest would confirm guesses at it."""
+    if not base.rights.can_read_passages or not _is_named(subject, document.readers):
+        return False  # who may configure a base is shown what is in it, and reads none of it
+    own = level_at(document.classification)
+    return all(
+        _is_named(subject, span.readers)
+        and not base.level_of(own, span.classification).exceeds(subject.clearance)
+        for span in spans_from_rows(chunk_rights)
+    )
+
+
 def _pending(version: DocumentVersion) -> PendingVersion:
     return PendingVersion(
         version=str(version.number),
@@ -102,16 +116,10 @@ def _error_out(error: Mapping[str, Any] | None) -> DocumentError | None:
 def _content_hash(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> str | None:
-    """The digest of the text, unless a part is hidden from the caller: it would confirm guesses at that."""
-    if not base.rights.can_read_passages or not _is_named(subject, document.readers):
-        return None  # who may configure a base is shown what is in it, and reads none of it
-    own = level_at(document.classification)
-    for span in spans_from_rows(version.chunk_rights):
-        if not _is_named(subject, span.readers) or base.level_of(own, span.classification).exceeds(
-            subject.clearance
-        ):
-            return None
-    return None if version.content_hash is None else version.content_hash.hex()
+    """The digest of the text, unless a part is hidden from the caller."""
+    if version.content_hash is None or not may_know_digest(subject, base, document, version.chunk_rights):
+        return None
+    return version.content_hash.hex()
 
 
 def _is_named(subject: Subject, readers: Collection[str] | None) -> bool:

@@ -202,15 +202,20 @@ class TestOthersStamps:
     async def test_a_stamp_cannot_be_put_on_or_taken_off_later(self, company: Company) -> None:
         base = await company.base()
         wiki = await writer(company, base)
-        name = (await company.connector(principal=wiki.reference))["name"]
+        made = await company.connector(principal=wiki.reference)
+        name, other = made["name"], (await company.connector(principal=wiki.reference))["id"]
         documents = f"/v1/knowledge-bases/{base}/documents"
         of_wiki = (await wiki.api.made(documents, stamped(name)))["id"]
         direct = (await wiki.api.made(documents, {"title": "Mine", "content": "Mine."}))["id"]
-        for document, wanted in ((of_wiki, "direct"), (direct, name), (direct, "no-such-source")):
+        for document, wanted in (
+            (of_wiki, "direct"), (of_wiki, other), (direct, name), (direct, made["id"]),
+            (direct, "no-such-source"),
+        ):  # fmt: skip
             answer = await wiki.api.put(f"{documents}/{document}", json={"source_connector": wanted})
             assert code_of(answer) == (422, "invalid_input")
         assert (await wiki.api.got(f"{documents}/{of_wiki}"))["source_connector"] == name
-        for given in ({"source_connector": name}, {"source_connector": None}, {}):
+        for wanted in (name, made["id"], made["id"].upper(), None):
+            given = {"source_connector": wanted}
             answer = await wiki.api.put(f"{documents}/{of_wiki}", json={"title": "Terms of all", **given})
             assert answer.status_code == 200, answer.text
         assert (await wiki.api.got(f"{documents}/{of_wiki}"))["source_connector"] == name
