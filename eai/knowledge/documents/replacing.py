@@ -51,7 +51,7 @@ async def add_version(  # noqa: PLR0917 - one call site, in reading order
     await check_changes(session, subject, base, row, changes)
     versions = VersionRows(session, base.tenant, document)
     newest = await versions.newest()
-    await _check_parts(session, subject, base, row, newest, version.span_rights, changes.reason)
+    await _check_parts(session, subject, base, row, newest, version.span_rights, changes)
     intended = await _intended(session, jobs, base, row, newest, changes=changes)
     await versions.supersede({"code": VersionSuperseded.code, "details": {}})
     number = await versions.insert({**version_row(subject, version), "intended": intended})
@@ -77,7 +77,7 @@ async def amend_version(
     """
     await check_changes(session, subject, base, row, changes)
     if spans is not None:
-        await _check_parts(session, subject, base, row, newest, spans, changes.reason)
+        await _check_parts(session, subject, base, row, newest, spans, changes)
     values: dict[str, Any] = {"intended": await _intended(session, jobs, base, row, newest, changes=changes)}
     if again is not None:
         values |= {"status": "pending", "error": None, "job_id": again}
@@ -146,7 +146,7 @@ async def _check_parts(  # noqa: PLR0917 - what was, what comes, and why
     row: KnowledgeDocument,
     newest: DocumentVersion | None,
     spans: Sequence[SpanRights],
-    reason: str | None,
+    changes: DocumentChanges,
 ) -> None:
     """Raise what stands against parts of a new text that have these rights.
 
@@ -160,13 +160,15 @@ async def _check_parts(  # noqa: PLR0917 - what was, what comes, and why
         texts.append(await versions.find(VersionId(row.serving_version_id)))
     present = [span for text in texts if text is not None for span in spans_from_rows(text.chunk_rights)]
     own = level_at(row.classification)
-    check_change(subject, base, _highest_part(base, own, present), _highest_part(base, own, spans), reason)
+    before = _highest_part(base, own, present)
+    after = _highest_part(base, changes.classification if "classification" in changes.given else own, spans)
+    check_change(subject, base, before, after, changes.reason)
 
 
 def _highest_part(
     base: BaseHandle, own: Classification | None, spans: Sequence[SpanRights]
 ) -> Classification:
-    return base.level_of(own, *(span.classification for span in spans))
+    return highest(base.level_of(own), *(span.classification for span in spans))
 
 
 async def _intended(
