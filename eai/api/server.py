@@ -20,6 +20,9 @@ MOST_CONNECTIONS = 1_000
 FILES_BESIDES = 28
 """What a process has open besides connections to its clients and its database."""
 FEWEST_CONNECTIONS = 4
+SURPLUS_HEAD_WITHIN_S = 1.0
+MOST_SURPLUS = 8
+"""Connections that are told to come again at a time. Those beyond are dropped: each is an open file."""
 SURPLUS = "eai.surplus"
 """In the state of a request: its connection is one too many, and it is not to be served."""
 
@@ -51,10 +54,12 @@ class BoundedProtocol(HttpToolsProtocol):
     Whoever does not read is waited for just as long: what fills the buffers between here and there must
     drain within that time, or the connection is dropped with all that it holds.
 
-    A connection that is one too many is told so when its request has come, and closed.
+    A connection that is one too many is told so when its request has come, which must be soon, and closed.
+    Where many are too many, further ones are dropped unheard.
     """
 
     head_within_s = HEAD_WITHIN_S
+    surplus_head_within_s = SURPLUS_HEAD_WITHIN_S
     read_within_s = READ_WITHIN_S
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -67,8 +72,14 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a first head."""
         assert isinstance(self.config, ServerConfig)
-        self._is_surplus = len(self.connections) >= self.config.most_connections
+        surplus = len(self.connections) - self.config.most_connections
+        self._is_surplus = surplus >= 0
+        if self._is_surplus:
+            self.head_within_s = min(self.head_within_s, self.surplus_head_within_s)
         super().connection_made(transport)
+        if surplus >= MOST_SURPLUS:
+            transport.abort()
+            return
         self._head_timer = self.loop.call_later(self.head_within_s, self._refuse_head)
 
     def connection_lost(self, exc: Exception | None) -> None:

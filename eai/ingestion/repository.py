@@ -318,4 +318,4 @@ _RECUT_BY_ANOTHER = text("""
     SELECT EXISTS (SELECT FROM eai.jobs
                     WHERE tenant_id = :tenant AND id <> :job AND name = :name
                       AND state IN ('queued', 'running')
-                      AND parameters ->> 'document' = :document AND parameters ->> 'version' = :version)""")
+                      AND document = :document AND parameters ->> 'version' = :version)""")

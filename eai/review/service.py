@@ -10,10 +10,12 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
 from eai.audit.service import Audit
+from eai.identity.models import ApiKey, Principal
+from eai.identity.repository import ApiKeyRows, PrincipalRows
 from eai.ingestion.repository import JOB_NAME, NO_RIGHTS, placement_of, submitter_of
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import NotFound
-from eai.kernel.ids import DocumentId, JobId, PrincipalId, VersionId
+from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.bases.access import handle_of
 from eai.knowledge.bases.handle import BaseHandle
@@ -47,9 +49,9 @@ class _Case:
     id: UUID
 
     @property
-    def submitter(self) -> PrincipalId | None:
-        """Who asked for the text to be taken in, the last time."""
-        return submitter_of(self.base.tenant, self.hold.parameters).actor.principal
+    def submitter(self) -> Actor:
+        """Who asked for the text to be taken in, the last time, and with which key."""
+        return submitter_of(self.base.tenant, self.hold.parameters).actor
 
     @property
     def stored(self) -> StoredVersion:
@@ -130,8 +132,7 @@ class Reviews:
         return await _made(session, subject, id_)
 
     async def _decide(self, row: KnowledgeDocument, case: _Case) -> None:
-        if case.subject.principal in {row.created_by, case.version.created_by, case.submitter}:
-            raise SelfReviewForbidden
+        await _check_another(case, row.created_by)
         await _keep(case, await _masks(case))
         if case.request.decision is Verdict.REJECT:
             await reject_version(case.session, case.base.tenant, case.base.id, case.stored)
@@ -159,8 +160,30 @@ class Reviews:
         # The base may have moved to another generation since the document came.
         parameters = {**case.hold.parameters, "placement": placement_of(base.generation)}
         await self._jobs.create(
-            case.session, base.tenant, job, JOB_NAME, parameters, principal=case.submitter
+            case.session, base.tenant, job, JOB_NAME, parameters, principal=case.submitter.principal
         )
+
+
+async def _check_another(case: _Case, author: UUID | None) -> None:
+    """Raise SelfReviewForbidden where the steward is behind the document, its text or who submitted it.
+
+    Whoever makes a principal or a key holds its secret, and may have submitted under another name.
+    """
+    steward, key = case.subject.principal, case.submitter.api_key
+    behind = [
+        each for each in (author, case.version.created_by, case.submitter.principal) if each is not None
+    ]
+    if steward in behind:
+        raise SelfReviewForbidden
+    principals, keys = (
+        PrincipalRows(case.session, case.base.tenant),
+        ApiKeyRows(case.session, case.base.tenant),
+    )
+    for principal in set(behind):
+        if await principals.find(principal, Principal.created_by == steward) is not None:
+            raise SelfReviewForbidden
+    if key is not None and await keys.find(key, ApiKey.created_by == steward) is not None:
+        raise SelfReviewForbidden
 
 
 async def _keep(case: _Case, masks: Masks) -> None:

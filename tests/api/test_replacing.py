@@ -474,3 +474,24 @@ async def test_a_text_that_fails_after_it_was_overtaken_is_not_told_to_have_fail
 
 async def _has_failed(company: Company, job: str) -> bool:
     return bool((await company.admin.got(f"/v1/jobs/{job}"))["state"] == "failed")
+
+
+async def test_the_levels_of_parts_fall_with_another_text_only_for_a_reason_of_who_manages(
+    company: Company,
+) -> None:
+    writer = await company.person("kb_manager", clearance="restricted")
+    page = await page_of(company, classification="internal")
+    entry = {"principal": writer.reference, "permission": "write", "effect": "allow"}
+    acl = f"/v1/knowledge-bases/{page.base}/acl"
+    listed = (await company.admin.got(acl))["entries"]
+    assert (await company.admin.put(acl, json={"entries": [*listed, entry]})).status_code == 200
+    part = {"start": 0, "end": 7, "classification": "restricted"}
+    await page.put(content=DAWN, chunk_readers=[part])
+    await page.settled()
+    assert await page.refused(writer.api, content=f"{DAWN} ", chunk_readers=[]) == (403, "permission_missing")
+    lower = [{**part, "classification": "confidential"}]
+    again = {"content": f"{DAWN} ", "chunk_readers": lower}
+    assert await page.refused(writer.api, **again, reason="Published") == (403, "permission_missing")
+    assert await page.refused(**again) == (422, "invalid_input")
+    await page.put(writer.api, content=f"{DAWN} ", chunk_readers=[part])
+    await page.put(content=f"{DAWN}  ", chunk_readers=lower, reason="Published")

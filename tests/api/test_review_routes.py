@@ -239,6 +239,29 @@ async def test_nobody_decides_on_what_they_have_submitted(company: Company, auth
     assert len((await both.api.got("/v1/quarantine"))["data"]) == 3
 
 
+async def test_nobody_decides_on_what_a_principal_or_a_key_of_their_making_has_submitted(
+    stack: Stack, company: Company, author: Person, steward: Person
+) -> None:
+    both = await company.person("tenant_admin", "data_steward", "member", clearance="confidential")
+    base = await company.base("tenant:*")
+    robot: Json = {"kind": "service", "name": "robot", "clearance": "internal"}
+    robot["roles"] = ["tenant_admin", "member"]
+    pairs = [(both.api, company.admin), (company.admin, both.api)]
+    keys = []
+    for makes_principal, makes_key in pairs:
+        service = (await makes_principal.made("/v1/principals", robot))["id"]
+        keys.append((await makes_key.made("/v1/api-keys", {"principal_id": service}))["api_key"])
+    for number, key in enumerate(keys):
+        async with stack.caller(key) as caller:
+            document = await held(caller, base, f"{HANDBOOK} {number}")
+        for decision in ("release", "redact", "reject"):
+            refused = await decide(both, base, document, decision)
+            assert code_of(refused) == (403, "self_review_forbidden")
+        assert (await decide(steward, base, document, "reject")).json()["status"] == "rejected"
+    document = await held(author.api, base, f"{HANDBOOK} 2")
+    assert (await decide(both, base, document, "release")).status_code == 200
+
+
 async def test_what_lies_above_a_stewards_clearance_is_not_there(
     company: Company, author: Person, steward: Person
 ) -> None:

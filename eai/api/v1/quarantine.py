@@ -58,7 +58,8 @@ async def review_document(
     """Release a held document, redact what held it, or reject it.
 
     Released and redacted texts are processed anew, for whoever submitted them, and can then be found. 403
-    `self_review_forbidden` for your own submission, 409 `not_held` once it was decided or replaced.
+    `self_review_forbidden` for your own submission and that of a principal or key that you created, 409
+    `not_held` once it was decided or replaced.
     """
     return await services.reviews.review(session, caller, base, document, request, new_id)
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import highest, level_at, rank_of
+from eai.access.classification import Classification, highest, level_at, rank_of
 from eai.access.subject import Subject
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.alignment import align_classes
-from eai.knowledge.chunks.spans import both, spans_to_rows
+from eai.knowledge.chunks.spans import both, spans_from_rows, spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import (
     DocumentChanges,
@@ -49,9 +49,10 @@ async def add_version(  # noqa: PLR0917 - one call site, in reading order
     """
     row = await _locked(session, base, document)
     await check_changes(session, subject, base, row, changes)
-    await check_spans(session, subject, base, version.span_rights)
     versions = VersionRows(session, base.tenant, document)
-    intended = await _intended(session, jobs, base, row, await versions.newest(), changes=changes)
+    newest = await versions.newest()
+    await _check_parts(session, subject, base, row, newest, version.span_rights, changes)
+    intended = await _intended(session, jobs, base, row, newest, changes=changes)
     await versions.supersede({"code": VersionSuperseded.code, "details": {}})
     number = await versions.insert({**version_row(subject, version), "intended": intended})
     return StoredVersion(document, version.id, number)
@@ -75,7 +76,8 @@ async def amend_version(
     The caller holds `row`.
     """
     await check_changes(session, subject, base, row, changes)
-    await check_spans(session, subject, base, spans or ())
+    if spans is not None:
+        await _check_parts(session, subject, base, row, newest, spans, changes)
     values: dict[str, Any] = {"intended": await _intended(session, jobs, base, row, newest, changes=changes)}
     if again is not None:
         values |= {"status": "pending", "error": None, "job_id": again}
@@ -135,6 +137,38 @@ async def check_changes(
     if "readers" in changes.given and changes.readers is not None:
         named = [(f"readers.{place}", reader) for place, reader in enumerate(sorted(changes.readers))]
         await check_references(session, subject.tenant, named)
+
+
+async def _check_parts(  # noqa: PLR0917 - what was, what comes, and why
+    session: AsyncSession,
+    subject: Subject,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    newest: DocumentVersion | None,
+    spans: Sequence[SpanRights],
+    changes: DocumentChanges,
+) -> None:
+    """Raise what stands against parts of a new text that have these rights.
+
+    No part of another text is the same part: where its highest level falls below the highest that a part of
+    the present texts has, that counts as lowering one.
+    """
+    await check_spans(session, subject, base, spans)
+    texts = [newest]
+    if row.serving_version_id is not None and (newest is None or newest.id != row.serving_version_id):
+        versions = VersionRows(session, base.tenant, DocumentId(row.id))
+        texts.append(await versions.find(VersionId(row.serving_version_id)))
+    present = [span for text in texts if text is not None for span in spans_from_rows(text.chunk_rights)]
+    own = level_at(row.classification)
+    before = _highest_part(base, own, present)
+    after = _highest_part(base, changes.classification if "classification" in changes.given else own, spans)
+    check_change(subject, base, before, after, changes.reason)
+
+
+def _highest_part(
+    base: BaseHandle, own: Classification | None, spans: Sequence[SpanRights]
+) -> Classification:
+    return highest(base.level_of(own), *(span.classification for span in spans))
 
 
 async def _intended(

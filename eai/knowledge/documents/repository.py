@@ -132,4 +132,4 @@ class DocumentRows:
 _IS_WORKED_ON = text("""
     SELECT EXISTS (SELECT FROM eai.jobs
                     WHERE tenant_id = :tenant AND state IN ('queued', 'running') AND name = ANY (:names)
-                      AND parameters ->> 'document' = :document)""")
+                      AND document = :document)""")

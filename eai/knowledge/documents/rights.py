@@ -15,7 +15,8 @@ from eai.knowledge.documents.span_rights import RECUT
 from eai.platform.database import Database
 
 PATIENCE_S = 2.0
-_LOOK_S = 0.01
+_FIRST_LOOK_S = 0.01
+_LONGEST_PAUSE_S = 0.3
 
 
 class DocumentRights:
@@ -46,7 +47,7 @@ class DocumentRights:
 
     async def _followed(self, subject: Subject, base_reference: str, changed: DocumentOut) -> DocumentOut:
         """The document once its points carry the rights of their rows. It may be cut anew by then."""
-        document, has_waited = DocumentId(changed.id), False
+        document, has_waited, pause = DocumentId(changed.id), False, _FIRST_LOOK_S
         while True:
             async with self._database.transaction(subject.tenant) as session:
                 rows = DocumentRows(session, subject.tenant, BaseId(changed.knowledge_base_id))
@@ -56,4 +57,6 @@ class DocumentRights:
                     base = await authorise(session, subject, base_reference)
                     return await self._documents.describe(session, subject, base, document)
             has_waited = True
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(pause)
+            # Each look is a transaction, and workers who are behind need the database themselves.
+            pause = min(2 * pause, _LONGEST_PAUSE_S)

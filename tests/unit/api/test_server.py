@@ -5,7 +5,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from eai.api.server import MAX_HEAD_BYTES, SURPLUS, BoundedProtocol, ServerConfig
+from eai.api.server import MAX_HEAD_BYTES, MOST_SURPLUS, SURPLUS, BoundedProtocol, ServerConfig
 from tests.serving import served
 
 
@@ -92,3 +92,25 @@ async def test_as_many_connections_are_served_as_there_may_be_files(monkeypatch:
         assert told == ["served"] * 6 + ["too many"] * 2
         for _, writer in connections:
             writer.close()
+
+
+async def test_connections_that_are_too_many_and_say_nothing_are_soon_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(ServerConfig, "files_elsewhere", files - 6)
+    async with served(_tell) as port:
+        connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(6 + MOST_SURPLUS + 2)]
+        async with asyncio.timeout(5):
+            ends = [await _rest(reader) for reader, _ in connections[6:]]
+        assert [end[:12] for end in ends] == [b"HTTP/1.1 400"] * MOST_SURPLUS + [b""] * 2
+        assert not any(reader.at_eof() for reader, _ in connections[:6])
+        for _, writer in connections:
+            writer.close()
+
+
+async def _rest(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
