@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote
 
-from eai.quarantine.spelled_apart import APART, GLUED, STEMS, put_together, take_apart
+from eai.quarantine.spelled_apart import (
+    APART,
+    DIVIDED,
+    GLUED,
+    ONE_BY_ONE,
+    STEMS,
+    put_in_row,
+    put_together,
+    take_apart,
+    undivided,
+)
 
 _STANDARD = str.maketrans("-_", "+/", "= \t\r\n")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -62,6 +72,23 @@ class _Lines:
             if any(stem in line.lower() for stem in self.stems):
                 yield start, start + len(line), self.decode(line)
             start += len(line) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraphs:
+    """Whole paragraphs; `decode` gives None for one that holds nothing to decode."""
+
+    decode: Callable[[str], str | None]
+    needs: Callable[[str], bool]
+
+    def parts(self, text: str) -> Iterator[tuple[int, int, str]]:
+        if not self.needs(text):
+            return
+        start = 0
+        for paragraph in text.split("\n\n"):
+            if decoded := self.decode(paragraph):
+                yield start, start + len(paragraph), decoded
+            start += len(paragraph) + 2
 
 
 def _holds(pattern: str) -> Callable[[str], bool]:
@@ -176,5 +203,7 @@ CODINGS: Sequence[Coding] = (
     _Lines([stem.translate(_ROT13) for stem in STEMS], lambda line: line.translate(_ROT13)),
     _Lines([stem[::-1] for stem in STEMS], lambda line: line[::-1]),
     _Runs(APART, put_together),
+    _Runs(ONE_BY_ONE, put_in_row),
+    _Paragraphs(undivided, needs=_holds(DIVIDED)),
     _Runs(GLUED, take_apart, needs=_has_row(_ALL_LETTERS, 18)),
 )

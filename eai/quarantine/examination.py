@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from eai.quarantine.catalogue import DETECTORS
-from eai.quarantine.ports import Detector, Finding, Mark, Place
+from eai.quarantine.ports import MOST_FINDINGS, Detector, Finding, Mark, Place
 from eai.quarantine.revealing import reveal
 from eai.quarantine.specimen import Specimen
 
-MOST_FINDINGS = 1_000
-"""Nobody reads more of one document, and everybody pays for them."""
 LONGEST_EXCERPT = 200
 """Characters of a span that are shown; what lies behind is found by its place."""
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from eai.quarantine.ports import Finding, Place, Reason, Severity
+from eai.quarantine.ports import MOST_FINDINGS, Finding, Place, Reason, Severity
 
 HISTORY = "history"
 """The detector of what is found in the company that a text keeps, not in the text."""
@@ -81,13 +81,23 @@ def judge(
     findings = sorted([*history.findings(), *found], key=lambda finding: -finding.severity.rank)
     covered = {each.fingerprint: each for each in history.covered}
     uncovered = [f for f in findings if f.fingerprint not in covered or not covered[f.fingerprint].covers(f)]
-    is_held = any(is_weighty(finding, threshold) for finding in uncovered)
+    is_held = lacks_findings(findings, threshold) or any(is_weighty(each, threshold) for each in uncovered)
     return Judgement(tuple(findings), threshold, is_held, history.masks, signature, content_hash)
 
 
 def is_weighty(finding: Finding, threshold: Severity) -> bool:
     """Whether it is enough to hold a text."""
     return finding.detector == HISTORY or finding.severity.reaches(threshold)
+
+
+def lacks_findings(findings: Iterable[Finding], threshold: Severity) -> bool:
+    """Whether the text may hold more that is weighty than the list has room for.
+
+    The gravest come first, so a list that ends with anything less has all of it. Otherwise nobody knows what
+    a decision on the list would let pass, and the same list comes back however often the text is examined.
+    """
+    own = [finding for finding in findings if finding.detector != HISTORY]
+    return len(own) >= MOST_FINDINGS and all(is_weighty(finding, threshold) for finding in own)
 
 
 def masks_of(findings: Iterable[Finding], threshold: Severity) -> Masks:

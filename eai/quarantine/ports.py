@@ -14,7 +14,10 @@ from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
 from eai.quarantine.specimen import Specimen
 
-__all__ = ["Detector", "Finding", "Mark", "Place", "Reason", "Severity", "Specimen"]
+__all__ = ["MOST_FINDINGS", "Detector", "Finding", "Mark", "Place", "Reason", "Severity", "Specimen"]
+
+MOST_FINDINGS = 1_000
+"""Nobody reads more of one document, and everybody pays for them."""
 
 
 class Place(StrEnum):

@@ -1,5 +1,6 @@
 """Words whose letters stand apart, and words that stand together: both read as usual again."""
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -24,6 +25,27 @@ APART = re.compile(
 )
 GLUED = re.compile(r"(?<![A-Za-z])[A-Za-z]{18,}+")
 _PARTED = re.compile(rf"{_BETWEEN}++")
+
+_WORDS = rf"{_SIGN}{{1,24}}+(?: {_SIGN}{{1,24}}+)?+"
+_STOP = r"(?:[^\S\n]{0,8}\n(?:[^\S\n]{0,8}\n){1,4}[^\S\n]{0,8}|[^\S\n]{0,2}[.;:!?…]{1,3}\s{1,4})"
+ONE_BY_ONE = re.compile(rf"(?<!{_SIGN}){_WORDS}(?:{_STOP}{_WORDS}){{2,}}+")
+"""A word or two at a time, as paragraphs or as sentences: no pattern reads across the end of one."""
+_EMPHASIS = rf"(?<={_SIGN})(?:\*{{1,3}}|~~)(?={_SIGN})"
+_ENTITY = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,24});"
+DIVIDED = rf"{_EMPHASIS}|(?<={_SIGN}){_ENTITY}(?={_SIGN})"
+_MARKS = re.compile(r"\*{1,3}|~~")
+_EACH_WORD = re.compile(rf"{_SIGN}++")
+_DIVIDED = re.compile(DIVIDED)
+
+
+def put_in_row(part: str) -> str:
+    """The words of `part` as one sentence."""
+    return " ".join(_EACH_WORD.findall(part))
+
+
+def undivided(part: str) -> str | None:
+    """`part` without signs of emphasis, and with what entities stand for; None where they divide no word."""
+    return html.unescape(_MARKS.sub("", part)) if _DIVIDED.search(part) else None
 
 
 def put_together(part: str) -> str | None:

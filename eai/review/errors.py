@@ -15,6 +15,12 @@ class SelfReviewForbidden(Forbidden):
     code = "self_review_forbidden"
 
 
+class TooManyFindings(Conflict):
+    """As much stands against the text as is kept of one: more may, which a decision would let pass unseen."""
+
+    code = "too_many_findings"
+
+
 class RedactionLeavesNothing(Conflict):
     """The parts that held the text are all that can be read of it."""
 

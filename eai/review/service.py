@@ -26,12 +26,20 @@ from eai.knowledge.documents.holding import reject_version, resume_version, take
 from eai.knowledge.documents.version_rows import HELD, VersionRows
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
-from eai.quarantine.judgement import Masks, Verdict, covered_rows, from_row, masked, masks_of
+from eai.quarantine.judgement import (
+    Masks,
+    Verdict,
+    covered_rows,
+    from_row,
+    lacks_findings,
+    masked,
+    masks_of,
+)
 from eai.quarantine.models import Hold
 from eai.quarantine.repository import QuarantineRows
 from eai.quarantine.severity import Severity
 from eai.review.answers import detail_out, held_out, review_out
-from eai.review.errors import NotHeld, RedactionLeavesNothing, SelfReviewForbidden
+from eai.review.errors import NotHeld, RedactionLeavesNothing, SelfReviewForbidden, TooManyFindings
 from eai.review.repository import ReviewRows, next_key
 from eai.review.schemas import HeldDocument, HeldDocumentDetail, ReviewOut, ReviewRequest
 
@@ -111,7 +119,7 @@ class Reviews:
         """Decide, under that id; the same id again returns what was decided.
 
         Raises NotFound for a document that was never held, or that the steward may not know of; NotHeld,
-        SelfReviewForbidden, RedactionLeavesNothing.
+        SelfReviewForbidden, TooManyFindings, RedactionLeavesNothing.
         """
         base = await _base(session, subject, base_reference)
         rows, document = _rows(session, subject), document_id(reference)
@@ -133,6 +141,7 @@ class Reviews:
 
     async def _decide(self, row: KnowledgeDocument, case: _Case) -> None:
         await _check_another(case, row.created_by)
+        _check_all_is_known(case)
         await _keep(case, await _masks(case))
         if case.request.decision is Verdict.REJECT:
             await reject_version(case.session, case.base.tenant, case.base.id, case.stored)
@@ -203,6 +212,14 @@ async def _keep(case: _Case, masks: Masks) -> None:
             "masks": [list(mask) for mask in masks],
         }
     )
+
+
+def _check_all_is_known(case: _Case) -> None:
+    """Raise TooManyFindings where a text is to go on that holds more than the steward was shown."""
+    if case.request.decision is Verdict.REJECT:
+        return
+    if lacks_findings(map(from_row, case.hold.findings), Severity(case.hold.threshold)):
+        raise TooManyFindings
 
 
 async def _masks(case: _Case) -> Masks:

@@ -200,6 +200,18 @@ async def test_a_redaction_that_leaves_nothing_is_refused(
     assert len((await steward.api.got("/v1/quarantine"))["data"]) == 1
 
 
+async def test_what_holds_more_than_a_list_has_room_for_can_only_be_rejected(
+    company: Company, author: Person, steward: Person
+) -> None:
+    base = await company.base("tenant:*")
+    page = f"<p>{PARCELS}</p>{f'<!-- {ORDER} -->' * 1_001}<p>{ORDER}</p>"
+    document = await held(author.api, base, page, content_type="text/html")
+    for decision in ("release", "redact"):
+        assert code_of(await decide(steward, base, document, decision)) == (409, "too_many_findings")
+    assert await ask(author.api, base) == []
+    assert (await decide(steward, base, document, "reject")).json()["status"] == "rejected"
+
+
 async def test_a_rejected_document_stays_out_and_so_do_the_same_bytes_in_that_base(
     company: Company, author: Person, steward: Person
 ) -> None:

@@ -40,10 +40,10 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
     """Give the text that answers these spans; a passage takes the strictest of those it touches.
 
     Where rights come to change within a passage, it is cut anew by a job: until then all of it is kept from
-    whom any part of it is kept from. A newer text that is still to answer and says nothing of its parts is
-    closed: whoever brought it knew of none, and it would show what is hidden here. Tells whether anything
-    changed; the document has another revision then. The caller holds `row`. Raises DocumentNotReady where no
-    text answers yet, and what stands against the change.
+    whom any part of it is kept from. A newer text that is still to answer is closed, whatever it says of its
+    own parts: whoever brought it did not know of these, and it would show what is hidden here. Tells whether
+    anything changed; the document has another revision then. The caller holds `row`. Raises DocumentNotReady
+    where no text answers yet, and what stands against the change.
     """
     if row.serving_version_id is None:
         raise DocumentNotReady
@@ -62,7 +62,7 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
         return False
     if spans:
         error = {"code": ChunkReadersRequired.code, "details": {}}
-        await VersionRows(session, base.tenant, document).close_unaware(version, error)
+        await VersionRows(session, base.tenant, document).close_newer(version, error)
     if await align_classes(session, row, lambda c: strictest.between(c.start, c.end)):
         await queue(session, jobs, MOVE_RIGHTS, base, document)
     if any(strictest.divides(chunk.start, chunk.end) for chunk in chunks):

@@ -82,8 +82,8 @@ class VersionRows:
             .execution_options(synchronize_session=False)
         )
 
-    async def close_unaware(self, serving: VersionId, error: Json) -> None:
-        """Close every version newer than `serving` that names no parts, as failed with `error`."""
+    async def close_newer(self, serving: VersionId, error: Json) -> None:
+        """Close every version newer than `serving` that may still answer, as failed with `error`."""
         present = aliased(DocumentVersion)
         number = select(present.number).where(
             present.tenant_id == self._tenant, present.document_id == self._document, present.id == serving
@@ -92,7 +92,6 @@ class VersionRows:
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.number > number.scalar_subquery())
             .where(DocumentVersion.status.in_((*ON_ITS_WAY, HELD, "failed")))
-            .where(func.jsonb_array_length(DocumentVersion.chunk_rights) == 0)
             .values(status="failed", error=error)
             .execution_options(synchronize_session=False)
         )

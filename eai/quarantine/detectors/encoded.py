@@ -24,7 +24,7 @@ class Encoded:
     """Finds encoded parts that decode to instructions; what else is encoded is nobody's business here."""
 
     name = "encoded"
-    version = 1
+    version = 2
 
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Each encoded part with what it says; the outermost where it is encoded several times."""

@@ -1,13 +1,14 @@
 """A page's text as it is drawn: which of it is unseen, and why."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from eai.quarantine.html.colours import BLACK, WHITE, Colour, colour_in
-from eai.quarantine.html.declarations import Declarations, declarations, plain_css
+from eai.quarantine.html.declarations import Declarations, declarations, plain_css, resolved
 from eai.quarantine.html.hiding import Hiding, hiding_of, is_tiny
 from eai.quarantine.html.stylesheet import Rule, rules_of
 
@@ -17,6 +18,8 @@ NOT_EXTRACTED = "script, style, noscript, template, head, iframe, object, svg"
 _MOST_STEPS = 5_000_000
 """Selectors times elements: rules beyond that are not applied, and the page is marked."""
 _MOST_MATCHES = 100_000
+_PER_MATCH = 16
+"""So many declarations of one rule cost as much as a match."""
 _INTERFACE_TAGS = frozenset(
     {"nav", "dialog", "button", "label", "menu", "select", "datalist", "audio", "video", "canvas"}
 )
@@ -27,6 +30,7 @@ _FOR_SCREEN_READERS = ("sr-only", "visually-hidden", "screen-reader", "visuallyh
 _CLOSED = frozenset(
     {"datalist", "audio", "video", "canvas", "noframes", "noembed", "progress", "meter", "rp"}
 )
+_IMPORTS = re.compile(r"(?i)@import\b")
 _RIGHT = "-webkit-text-fill-color"
 
 
@@ -40,6 +44,7 @@ class Drawn:
     is_invisible: bool = False
     hiding: Hiding | None = None
     is_interface: bool = False
+    variables: Declarations = field(default_factory=dict)
 
     @property
     def unseen(self) -> Hiding | None:
@@ -64,22 +69,29 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The texts that extraction takes, and whether any style rules were too many to be applied."""
+    """The texts that extraction takes, and whether any style was not applied: the page's own, or others."""
 
     texts: Sequence[Text]
-    has_unread_styles: bool
+    has_unread_styles: bool = False
+    has_styles_elsewhere: bool = False
 
 
 def read_page(source: str) -> Page:
     """Draw the page as far as seeing or not seeing text is concerned."""
     tree = LexborHTMLParser(source)
-    rules = [rule for node in tree.css("style") for rule in rules_of(node.text(deep=True))]
+    sheets = [node.text(deep=True) for node in tree.css("style")]
+    rules = [rule for sheet in sheets for rule in rules_of(sheet)]
+    is_elsewhere = any(_is_sheet(node) for node in tree.css("link")) or any(map(_IMPORTS.search, sheets))
     for node in tree.css(NOT_EXTRACTED):
         node.decompose()
     if tree.root is None:
-        return Page((), has_unread_styles=False)
+        return Page(())
     styles = _Styles(tree, rules)
-    return Page(tuple(_texts(tree.root, styles)), styles.are_unread)
+    return Page(tuple(_texts(tree.root, styles)), styles.are_unread, is_elsewhere)
+
+
+def _is_sheet(link: LexborNode) -> bool:
+    return "stylesheet" in (link.attributes.get("rel") or "").lower().split()
 
 
 class _Styles:
@@ -89,14 +101,15 @@ class _Styles:
         self._matched: dict[int, list[tuple[tuple[int, int, int], int, Rule]]] = {}
         most = _MOST_STEPS // max(len(tree.css("*")), 1)
         matches = 0
-        for place, rule in enumerate(rules):
-            self.are_unread = place >= most or matches >= _MOST_MATCHES
-            if self.are_unread:
+        self.are_unread = not all(rule.is_readable for rule in rules)
+        readable = [rule for rule in rules if rule.is_applied]
+        for place, rule in enumerate(readable):
+            if place >= most or matches >= _MOST_MATCHES:
+                self.are_unread = True
                 return
             for node in _matching(tree, rule.selector):
-                matches += 1
+                matches += 1 + (len(rule.usual) + len(rule.important)) // _PER_MATCH
                 self._matched.setdefault(node.mem_id, []).append((rule.weight, place, rule))
-        self.are_unread = False
 
     def of(self, node: LexborNode, attributes: Mapping[str, str | None]) -> Declarations:
         """Everything declared for the element, the strongest last."""
@@ -142,8 +155,8 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _drawn(node: LexborNode, outer: Drawn, styles: _Styles) -> Drawn:
     attributes = node.attributes
-    style = styles.of(node, attributes)
-    if not attributes and not style and node.tag not in _INTERFACE_TAGS:
+    style, variables = resolved(styles.of(node, attributes), outer.variables)
+    if not attributes and not style and variables is outer.variables and node.tag not in _INTERFACE_TAGS:
         return outer
     tiny = is_tiny(style)
     return Drawn(
@@ -153,6 +166,7 @@ def _drawn(node: LexborNode, outer: Drawn, styles: _Styles) -> Drawn:
         is_invisible=_is_invisible(style, outer),
         hiding=_hiding(node, style, attributes, outer),
         is_interface=outer.is_interface or _is_interface(node, attributes),
+        variables=variables,
     )
 
 

@@ -159,6 +159,65 @@ def test_a_text_that_was_changed_since_keeps_its_finding() -> None:
     assert (finding.start, finding.end) == (0, len(source))
 
 
+@pytest.mark.parametrize(
+    "css",
+    [
+        ".out{color:red; .x{font-size:0}}",
+        ".out{& > .x{font-size:0}}",
+        "main, .out{ .y, &.a .x{font-size:0}}",
+        ".out{ .x{@media screen{font-size:0}}}",
+        ".x{font-size:0; &:hover{color:red}}",
+        ".x{font-size:0; b{color:red} color:blue}",
+        ":root{--a:0} .x{font-size:var(--a)}",
+        ".out{--A:#fff} .x{color:var( --A )}",
+        ".x{--b:var(--a);color:var(--b)} .out{--a:transparent}",
+        ".x{opacity:var(--none, 0)}",
+        ".x:is(i, p){font-size:0}",
+        ".out :where(.x){font-size:0}",
+        ".x:not(.z){font-size:0}",
+    ],
+)
+def test_nested_rules_variables_and_lists_are_resolved(css: str) -> None:
+    source = f'<style>{css}</style><body class="out a"><p>Seen</p><p class="x">{WORDS}</p></body>'
+    found = {(one.reason, one.severity) for one in findings_of(source)}
+    assert found == {("unseen_by_style", "high")}
+
+
+def test_a_variable_is_that_of_the_nearest_element() -> None:
+    source = (
+        f"<style>:root{{--c:#fff}} main{{--c:#000}} p{{color:var(--c)}}</style><main><p>{WORDS}</p></main>"
+    )
+    assert findings_of(source) == ()
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        "*{color:red}" * 1_000,
+        f"{'.a ' * 80}.x{{font-size:0}}",
+        ".a .b .c .d .e .f .g .h .x{font-size:0}",
+        "body:has(i) .x{opacity:0}",
+        f"{'p{' * 60}font-size:0{'}' * 60}",
+    ],
+)
+def test_a_page_whose_own_styles_were_not_all_read_is_held(css: str) -> None:
+    source = f"<style>{css}</style>{'<i>a</i>' * 150}"
+    assert ("styles_unread", "high") in {(one.reason, one.severity) for one in findings_of(source)}
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<link rel="preload stylesheet" href="a.css">',
+        "<LINK REL=StyleSheet HREF=a.css>",
+        "<style>@import url(a.css);</style>",
+    ],
+)
+def test_styles_that_are_elsewhere_are_told_and_hold_nothing(head: str) -> None:
+    [finding] = findings_of(f"<head>{head}</head><p>a</p>")
+    assert (finding.reason, finding.severity, finding.place) == ("styles_unread", "medium", "source")
+
+
 def test_more_styles_than_are_read_are_told() -> None:
     rules = "".join(f".c{number}{{color:red}}" for number in range(3_000))
     source = f"<style>{rules}</style>" + "<i></i>" * 3_000 + "<p>a</p>"

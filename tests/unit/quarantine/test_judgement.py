@@ -56,6 +56,18 @@ def test_nothing_found_holds_nothing() -> None:
     assert judged(MILD).is_held is False
 
 
+def test_a_full_list_of_weighty_findings_is_never_covered() -> None:
+    many = [replace(GRAVE, fingerprint=str(number)) for number in range(1_000)]
+    seen = History(covered=[covered(finding) for finding in many])
+    assert judged(*many, history=seen).is_held is True
+    assert judged(*many[1:], history=seen).is_held is False
+    assert judged(*many[1:], MILD, history=seen).is_held is False
+    assert judged(*many[1:], replace(MILD, severity=Severity.MEDIUM), history=seen).is_held is False
+    # What was let pass at one threshold is a full list at a lower one.
+    seen = History(covered=[*seen.covered, covered(MILD)])
+    assert judged(*many[1:], MILD, history=seen, threshold=Severity.LOW).is_held is True
+
+
 def test_the_gravest_is_told_first() -> None:
     assert [f.fingerprint for f in judged(MILD, GRAVE).findings] == ["f1", "f2"]
 

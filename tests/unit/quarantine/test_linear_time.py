@@ -19,9 +19,10 @@ from eai.quarantine.detectors import (
     variation_selectors,
     zero_width,
 )
-from eai.quarantine.examination import MOST_FINDINGS, examine
+from eai.quarantine.examination import examine
 from eai.quarantine.grammar.pattern import PatternSet, Sentences, compile_pattern
 from eai.quarantine.instructions import PHRASE_DETECTORS
+from eai.quarantine.ports import MOST_FINDINGS
 from eai.quarantine.specimen import Specimen
 
 MOST_REPEATED = 60
