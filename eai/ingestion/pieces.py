@@ -86,6 +86,11 @@ def points_of(recut: Recut, pieces: Sequence[PreparedChunk]) -> list[Point]:
     ]
 
 
+def touched_by(recut: Recut) -> set[PointId]:
+    """The points of the passages that go and of the pieces that come."""
+    return {*recut.divided, *(point_id(piece.chunk, recut.target.id) for piece in recut.pieces)}
+
+
 def uncovered(kept: Iterable[Span], cut: Iterable[Span]) -> list[Span]:
     """Those of `cut` that lie in no other span: overlaps come out of both passages that had them."""
     spans = sorted([*((span, False) for span in kept), *((span, True) for span in cut)], key=_from_longest)

@@ -1,9 +1,10 @@
-"""Reads what is served of a document, for whoever cuts it anew, and what its index holds besides."""
+"""Reads what is served of a document, for whoever cuts it anew, and which points that leaves over."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.ingestion.pieces import Served
@@ -17,7 +18,6 @@ from eai.knowledge.chunks.spans import Strictest, spans_from_rows
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import KnowledgeDocument
-from eai.knowledge.ports import Vectors
 from eai.platform.jobs import JobRun
 
 
@@ -75,19 +75,30 @@ async def generations_written(
     return list({generation.id: generation for generation in found}.values())
 
 
-async def strays(
-    vectors: Vectors,
-    generation: StoredGeneration,
-    document: DocumentId,
-    version: VersionId,
-    kept: Collection[PointId],
-) -> tuple[PointId, ...]:
-    """The points of a version that are none of `kept`."""
-    found: list[PointId] = []
-    begin: str | None = None
-    while True:
-        page = await vectors.scan(generation.space, generation.selector(document, version), begin=begin)
-        found += [point.id for point in page.points if point.id not in kept]
-        if page.next is None:
-            return tuple(found)
-        begin = page.next
+async def touched_points(session: AsyncSession, run: JobRun) -> set[PointId]:
+    """The points that the job has cut or written, or has to look after for others that cut this version.
+
+    Those leave theirs to whoever is to cut it next, which is there by then: a transaction that waits long
+    may have begun before it was, hence the hour.
+    """
+    known = await session.scalars(
+        _TOUCHED,
+        {
+            "tenant": run.tenant,
+            "job": run.job,
+            "name": run.name,
+            "document": run.parameters["document"],
+            "version": run.parameters["version"],
+        },
+    )
+    found = [run.parameters.get("touched", ()), *known]
+    return {PointId(UUID(point)) for points in found for point in points}
+
+
+_TOUCHED = text("""
+    SELECT other.progress -> 'touched' FROM eai.jobs AS own
+      JOIN eai.jobs AS other ON other.tenant_id = own.tenant_id
+       AND other.updated_at > own.created_at - interval '1 hour'
+     WHERE own.tenant_id = :tenant AND own.id = :job
+       AND other.name = :name AND other.progress ? 'touched'
+       AND other.parameters ->> 'document' = :document AND other.parameters ->> 'version' = :version""")

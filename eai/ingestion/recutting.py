@@ -25,12 +25,12 @@ from eai.audit.service import Audit
 from eai.gateway.calls import EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
-from eai.ingestion.pieces import Recut, Served, points_of, prepared, recut_of
-from eai.ingestion.recut_rows import generations_written, load_served, strays
+from eai.ingestion.pieces import Recut, Served, points_of, prepared, recut_of, touched_by
+from eai.ingestion.recut_rows import generations_written, load_served, touched_points
 from eai.ingestion.repository import is_recut_by_another, placement_of, submitter_of
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import EaiError, Unavailable
-from eai.kernel.ids import BaseId, DocumentId, JobId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, JobId
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import apply_tallies, uncounted_chunks
 from eai.knowledge.chunks.repository import ChunkRows
@@ -83,15 +83,17 @@ class Recutting:
     async def _next(self, run: JobRun) -> Recut | None:
         """What is to be cut in one generation; None when nothing is, or the version does not answer."""
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run)
+            progress = await self._jobs.confirm(session, run)
             served = await load_served(session, run)
             if served is None:
                 return None
             recut = await asyncio.to_thread(recut_of, served)
             if recut is not None:
-                # Until the pieces have rows, this alone tells where their points may be.
+                # Until the pieces have rows, this alone tells which points are theirs, and where.
                 place = "placement" if recut.target.id == served.base.generation.id else "beside"
-                await self._jobs.confirm(session, run, {place: placement_of(recut.target)})
+                touched = sorted({*progress.get("touched", ()), *map(str, touched_by(recut))})
+                told = {place: placement_of(recut.target), "touched": touched}
+                await self._jobs.confirm(session, run, told)
         return recut
 
     async def _recut(self, run: JobRun, recut: Recut) -> None:
@@ -197,25 +199,24 @@ class Recutting:
         )
 
     async def _close(self, run: JobRun, error: EaiError | None = None) -> None:
-        """Remove the version's points that have no row, and close the job.
+        """Remove the points that were cut or written here and have no row, and close the job.
 
-        The store is waited for inside the transaction, while the document is held: nobody can begin
-        to cut it again meanwhile. Where another job is to cut it, the points may be its own, and it removes
-        what is left over then.
+        No others: what a reindex has written has no rows yet either. The store is waited for inside the
+        transaction, while the document is held: nobody can begin to cut it again meanwhile. Where another job
+        is to cut it, the points may be its own, and it removes what is left over then.
         """
         base, document = BaseId(UUID(run.parameters["base"])), DocumentId(UUID(run.parameters["document"]))
-        version = VersionId(UUID(run.parameters["version"]))
         async with self._database.transaction(run.tenant) as session:
             progress = await self._jobs.confirm(session, run)
             await DocumentRows(session, run.tenant, base).lock_any(document)
-            if not await is_recut_by_another(session, run):
+            touched = await touched_points(session, run)
+            await self._jobs.confirm(session, run, {"touched": sorted(map(str, touched))})
+            if touched and not await is_recut_by_another(session, run):
                 rights = await ChunkRows(session, run.tenant).rights(document)
-                for generation in await generations_written(session, run, base, progress):
-                    kept = {chunk.point for chunk in rights if chunk.generation == generation.id}
-                    gone = await strays(self._vectors, generation, document, version, kept)
-                    if gone:
-                        key = generation_key(run.tenant, generation.id)
-                        await self._vectors.delete(generation.space, Selector(key, ids=gone))
+                gone = tuple(touched.difference(chunk.point for chunk in rights))
+                for generation in await generations_written(session, run, base, progress) if gone else ():
+                    key = generation_key(run.tenant, generation.id)
+                    await self._vectors.delete(generation.space, Selector(key, ids=gone))
             if error is None:
                 await self._jobs.complete(session, run)
             else:
@@ -224,4 +225,6 @@ class Recutting:
     async def _leave_to_another(self, run: JobRun) -> None:
         async with self._database.transaction(run.tenant) as session:
             if not await self._jobs.holds(session, run):
-                await self._jobs.create(session, run.tenant, JobId(uuid4()), run.name, run.parameters)
+                touched = sorted(map(str, await touched_points(session, run)))
+                parameters = {**run.parameters, "touched": touched}
+                await self._jobs.create(session, run.tenant, JobId(uuid4()), run.name, parameters)

@@ -6,6 +6,7 @@ from eai.ingestion.schemas import ReplacementFields
 from eai.ingestion.submission import Revision, Text
 from eai.kernel.ids import JobId, TenantId
 from eai.knowledge.documents.schemas import DocumentAcl
+from eai.knowledge.documents.span_rights import RECUT
 from eai.knowledge.statistics.repository import StatisticRows
 from eai.reindex.schemas import ReindexRequest
 from tests.simulation import rest, state
@@ -102,6 +103,28 @@ async def _thawed_after_the_flip(world: World, tenant: Tenant) -> None:
     await world.rest(process, tenant.id)
 
 
+async def _cut_while_built(world: World, tenant: Tenant) -> None:
+    """A reindex has written the points of a document and not its rows yet, and the document is cut anew."""
+    process, base, document = world.processes.take(), str(tenant.base), str(tenant.documents[0])
+    async with world.database.transaction(tenant.id) as session:
+        await process.platform.reindexes.request(
+            session, tenant.admin, base, JobId(uuid4()), ReindexRequest(embedding_model=OTHER.name)
+        )
+    building = _works(world, tenant, world.processes.take(), world.announced.pop().job)
+    for gate in ("vectors.count", "SELECT eai.kb_documents FOR UPDATE"):
+        await _until(world, building, gate)
+    part = {"start": 0, "end": 20, "readers": [tenant.people["ann"].reference]}
+    acl = DocumentAcl.model_validate({"chunk_readers": [part], "reason": "Test"})
+    async with world.database.transaction(tenant.id) as session:
+        await process.platform.documents.set_acl(session, tenant.admin, base, document, acl, revision=None)
+    assert RECUT in {each.name for each in world.announced}
+    cutting = world.scheduler.spawn("cuts", lambda: world.rest(process, tenant.id))
+    for actor in (cutting, building):
+        await _until(world, actor, None)
+        assert actor.is_done
+    await world.rest(process, tenant.id)
+
+
 def _works(world: World, tenant: Tenant, process: Process, job: JobId) -> Actor:
     return world.scheduler.spawn("works", lambda: process.worker.run_one(tenant.id, job))
 
@@ -111,6 +134,15 @@ def test_who_wakes_after_the_flip_leaves_the_points_of_who_took_over(world: Worl
     tenant = _begun(world, 0)
     with quiet(world.loop):
         world.loop.run_until_complete(_thawed_after_the_flip(world, tenant))
+    now = state.read(world.admin, tenant)
+    assert sorted(generation.state for generation in now.generations.values()) == ["retired", "serving"]
+    assert [*rest.faults(world.admin, tenant, now, world.vectors.inner)] == []
+
+
+def test_who_cuts_a_document_anew_leaves_the_points_that_a_reindex_has_no_rows_of_yet(world: World) -> None:
+    tenant = _begun(world, 0)
+    with quiet(world.loop):
+        world.loop.run_until_complete(_cut_while_built(world, tenant))
     now = state.read(world.admin, tenant)
     assert sorted(generation.state for generation in now.generations.values()) == ["retired", "serving"]
     assert [*rest.faults(world.admin, tenant, now, world.vectors.inner)] == []
