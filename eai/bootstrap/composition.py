@@ -11,6 +11,8 @@ from eai.audit.signing import Signing
 from eai.audit.trail import AuditTrail
 from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
 from eai.bootstrap.platform import Platform
+from eai.dlp.scanner import PatternScanner
+from eai.dlp.service import Scans
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.holdings import KnowledgeQuotas
 from eai.finops.quotas import Quotas
@@ -30,6 +32,7 @@ from eai.identity.issuing import Issuing
 from eai.identity.me import Introspection
 from eai.identity.onboarding import Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.fields import FieldExamination
 from eai.ingestion.service import Ingestion
 from eai.integrations.anchor import FileAnchor
 from eai.integrations.cedar import CedarEngine
@@ -96,8 +99,9 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     tenants = Tenants(database)
     cedar = CedarEngine()
     policies = Policies(cedar, RuleSets(database, cedar), outside.opa)
+    scanner = PatternScanner()
     gateway = compose_gateway(
-        Surroundings(settings, database, keyring, audit, outside.outbound, policies), models
+        Surroundings(settings, database, keyring, audit, outside.outbound, policies, scanner), models
     )
     registry = ModelRegistry(
         audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
@@ -105,6 +109,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
     ownership = StoreOwnership(database, vectors)
+    quarantine = Quarantine(database)
     integrity = Integrity(database, vectors, trail, ownership)
     dropping = Dropping(database, vectors, jobs, audit, grace_s=settings.reindex.grace_s)
     return Platform(
@@ -130,6 +135,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         tenant_policies=TenantPolicies(audit, cedar),
         expired_calls=expired_calls,
         gateway=gateway,
+        scans=Scans(database, scanner),
         provider_endpoints=ProviderEndpoints(
             database, ProviderKeys(keyring), audit, Allowance.parse(settings.egress.allow)
         ),
@@ -138,14 +144,14 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         bases=Bases(audit, ModelChoice(gateway), KnowledgeQuotas()),
         base_deletions=BaseDeletions(database, vectors, jobs, audit),
         access_lists=AccessLists(audit),
-        documents=Documents(audit, jobs),
+        documents=Documents(audit, jobs, FieldExamination(scanner, quarantine)),
         deletions=Deletions(database, vectors, jobs, audit),
         retrieval_counts=RetrievalCounts(database),
         reindexes=Reindexes(gateway, ModelChoice(gateway), jobs, audit),
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
         reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
-        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), Quarantine(database)),
+        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), quarantine, scanner),
         reviews=Reviews(jobs, audit),
         retrieval=Retrieval(
             QueryRows(database, peppers),

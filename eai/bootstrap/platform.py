@@ -9,6 +9,7 @@ from eai.audit.failures import FailureCounter
 from eai.audit.jobs import Checkpointing
 from eai.audit.service import Audit
 from eai.audit.trail import AuditTrail
+from eai.dlp.service import Scans
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.quotas import Quotas
 from eai.finops.usage import UsageLedger
@@ -79,6 +80,7 @@ class Platform:
     tenant_policies: TenantPolicies
     expired_calls: ExpiredCalls
     gateway: Gateway
+    scans: Scans
     provider_endpoints: ProviderEndpoints
     model_registry: ModelRegistry
     kill_switches: KillSwitches

@@ -1,6 +1,6 @@
 """A document's new text and fields: what becomes of them, in the one commit that says yes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from uuid import uuid4
 
@@ -18,6 +18,7 @@ from eai.gateway.service import Gateway
 from eai.ingestion.errors import ChunkReadersRequired, DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
+from eai.ingestion.screening import moved_by
 from eai.ingestion.submission import Accepted, Revision, Text
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput, NotFound
@@ -25,7 +26,9 @@ from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import DocumentChanges, SpanRights, StoredVersion, VersionDraft
+from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
 from eai.knowledge.documents.intake import find_other_copy
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
@@ -57,6 +60,10 @@ class _Held:
     def versions(self) -> VersionRows:
         return VersionRows(self.session, self.base.tenant, self.id)
 
+    async def has_text(self) -> bool:
+        """Whether what was submitted as the newest version is there: of a blocked text nothing is kept."""
+        return await self.versions.size(VersionId(self.newest.id)) > 0
+
     @property
     def is_newest_serving(self) -> bool:
         return self.row.serving_version_id == self.newest.id
@@ -76,7 +83,10 @@ class _Wanted:
 class Replacement:
     """Decides what a document becomes, and commits to it."""
 
-    def __init__(self, gateway: Gateway, jobs: Jobs, audit: Audit, quotas: KnowledgeQuotas) -> None:
+    def __init__(
+        self, gateway: Gateway, jobs: Jobs, audit: Audit, quotas: KnowledgeQuotas, screen: FieldScreen
+    ) -> None:
+        self._screen = screen
         self._gateway = gateway
         self._jobs = jobs
         self._audit = audit
@@ -103,11 +113,13 @@ class Replacement:
         wanted = _wanted(held, revision)
         if wanted.text is not None:
             await refuse_rejected(session, base.tenant, base.id, wanted.text.source_hash)
-        if wanted.text is not None and not _is_same_text(held.newest, wanted, wanted.text):
-            return await self._add(held, wanted, wanted.text)
+        if wanted.text is not None and not await self._is_stored(held, wanted, wanted.text):
+            return await self._add(held, await self._screened(held, wanted), wanted.text)
         if wanted.text is not None and held.newest.status == "failed":
-            return await self._queue_again(held, wanted)
-        await self._change(held, wanted)
+            return await self._queue_again(held, await self._screened(held, wanted))
+        if wanted.text is not None:
+            wanted = replace(wanted, spans=await _as_stored(held, wanted.spans))
+        await self._change(held, await self._screened(held, wanted, is_alone=True))
         return Accepted(held.id, is_new=False)
 
     async def retry(
@@ -115,11 +127,22 @@ class Replacement:
     ) -> Accepted:
         """Queue the newest text again, if it failed. The caller holds `row`. Raises NothingToRetry."""
         held = await self._held(session, subject, base, row)
-        if held.newest.status != "failed":
+        if held.newest.status != "failed" or not await held.has_text():
             raise NothingToRetry(status=held.newest.status)
         await refuse_rejected(session, base.tenant, base.id, held.newest.source_hash)
         labels = Labels(**row.labels).of(subject)
         return await self._queue_again(held, _Wanted(None, DocumentChanges(), None, None, labels))
+
+    async def _is_stored(self, held: _Held, wanted: _Wanted, text: VersionDraft) -> bool:
+        """Whether the newest version was made of this very text, would be read alike, and still has it."""
+        return _is_same_text(held.newest, wanted, text) and await held.has_text()
+
+    async def _screened(self, held: _Held, wanted: _Wanted, *, is_alone: bool = False) -> _Wanted:
+        fields = ShownFields.of(held.row, {} if held.is_newest_serving else held.newest.intended)
+        changes = await screened_changes(
+            self._screen, held.session, held.subject, fields, wanted.changes, is_alone=is_alone
+        )
+        return replace(wanted, changes=changes)
 
     async def _held(
         self, session: AsyncSession, subject: Subject, base: BaseHandle, row: KnowledgeDocument
@@ -196,6 +219,8 @@ class Replacement:
         level = highest(
             base.level_of(own),
             base.level_of(changes.classification) if "classification" in changes.given else None,
+            level_at(held.row.field_level),
+            changes.level,
             *(span.classification for span in wanted.spans or ()),
         )
         await self._gateway.check(Caller.of(held.subject), base.embedding_model, Operation.INGEST, level)
@@ -236,7 +261,7 @@ class Replacement:
             facts={
                 "base": str(held.base.id),
                 "changed": sorted(changes.given),
-                "classification": held.base.level_of(level_at(held.row.classification)).value,
+                "classification": effective_level(held.base, held.row).value,
                 "readers": held.row.readers,
                 **facts,
             },
@@ -278,6 +303,14 @@ def _draft(held: _Held, revision: Revision, text: Text, spans: tuple[SpanRights,
         source=text.source,
         span_rights=spans,
     )
+
+
+async def _as_stored(held: _Held, spans: tuple[SpanRights, ...] | None) -> tuple[SpanRights, ...] | None:
+    """The parts of a text that came again, counted in what was stored of it."""
+    if spans is None or not held.newest.dlp.get("redacted"):
+        return spans
+    _, found = await held.versions.text_of(VersionId(held.newest.id))
+    return moved_by(found.get("redactions", ()), spans)
 
 
 def _as_accepted(held: _Held, made: DocumentVersion) -> Accepted:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
-from eai.access.classification import LEVELS, Classification, highest
+from eai.access.classification import LEVELS, Classification, highest, level_at
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.entries import Actor
@@ -33,6 +33,7 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import rights_class_number
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import StoredVersion
+from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
@@ -103,7 +104,9 @@ async def level_now(
 ) -> Classification | None:
     """The level of the text that `load_work` would find, without loading it; None where it finds nothing."""
     parts = func.jsonb_path_query_array(DocumentVersion.chunk_rights, _LEVELS_OF_PARTS, type_=JSONB)
-    statement = select(KnowledgeDocument.classification, DocumentVersion.intended, parts).join_from(
+    statement = select(
+        KnowledgeDocument.classification, KnowledgeDocument.field_level, DocumentVersion.intended, parts
+    ).join_from(
         KnowledgeDocument,
         DocumentVersion,
         (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
@@ -113,21 +116,25 @@ async def level_now(
     base = await BaseRows(session, tenant).find(parameters["base"])
     if found is None or base is None:
         return None
-    own, intended, levels = found
-    return _level(
-        LEVELS[base.classification], own, intended, [Classification(each) for each in levels if each]
-    )
+    own, fields, intended, levels = found
+    parts_of = [Classification(each) for each in levels if each]
+    return _level(LEVELS[base.classification], own, fields, intended, parts_of)
 
 
 def _level(
     default: Classification,
     own: int | None,
+    fields: int | None,
     intended: Mapping[str, Any],
     parts: Iterable[Classification | None],
 ) -> Classification:
-    """What the text weighs now and, where the version brings its document another level, from then on."""
+    """What the text weighs now and, where the version brings its document another level, from then on.
+
+    `own` is the document's level, `fields` what DLP raises that to for what is shown with the text.
+    """
     ranks = (own, intended.get("classification", own))
-    return highest(*(default if rank is None else LEVELS[rank] for rank in ranks), *parts)
+    found = (level_at(rank) for rank in (fields, intended.get("field_level")))
+    return highest(*(default if rank is None else LEVELS[rank] for rank in ranks), *found, *parts)
 
 
 def placed(subject: Subject, base: BaseHandle) -> Place:
@@ -270,10 +277,12 @@ async def _work(
         version=VersionId(version.id),
         source=version.source or b"",
         content_type=version.content_type,
+        fields=ShownFields.of(document, version.intended),
         language=parameters["language"],
         level=_level(
             base.classification,
             document.classification,
+            document.field_level,
             version.intended,
             (span.classification for span in spans),
         ),

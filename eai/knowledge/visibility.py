@@ -53,7 +53,11 @@ def visible_documents(subject: Subject, rights: BaseRights, default: Classificat
 
     Whoever manages the base sees all that its clearance covers; readers see what they may read.
     """
-    level = func.coalesce(KnowledgeDocument.classification, default.rank)
+    level = func.greatest(
+        func.coalesce(KnowledgeDocument.classification, default.rank),
+        KnowledgeDocument.text_level,
+        KnowledgeDocument.field_level,
+    )
     return and_(
         KnowledgeDocument.deleting_since.is_(None),
         level <= subject.clearance.rank,

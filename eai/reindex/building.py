@@ -31,6 +31,7 @@ from eai.knowledge.chunks.alignment import apply_tallies, class_of
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
+from eai.knowledge.documents.levels import found_level
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
 from eai.knowledge.lexical import Language, analyse_document, document_weights
@@ -244,8 +245,10 @@ class Building:
             now = await self._held(session, run, task)
             spans = await coverage.span_rights([draft.version for draft in wanted])
             parts = [
-                Part(served[draft.document], draft.version, _with_rights(draft, spans[draft.version].spans))
+                Part(served[draft.document], draft.version, chunks)
                 for draft in wanted
+                for floor in (found_level(served[draft.document]),)
+                for chunks in (_with_rights(draft, spans[draft.version].spans, floor),)
             ]
             tally, begun = Tally(), run.progress.get("writing", ())
             for draft, added in zip(wanted, await add_chunks(session, now.base, used, parts), strict=True):
@@ -344,7 +347,8 @@ def _cuts(source: Source, now: Present) -> Sequence[Cut]:
 
 
 def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:
-    strictest, document = Strictest(source.spans), DocumentId(source.document.id)
+    document = DocumentId(source.document.id)
+    strictest = Strictest(source.spans, found_level(source.document))
     chunks, classes, levels = [], [], []
     own_level = level_at(source.document.classification)
     for ordinal, (start, end, text) in enumerate(cuts):
@@ -385,8 +389,10 @@ async def _numbered(session: AsyncSession, base: BaseHandle, drafts: Sequence[Dr
     ]
 
 
-def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[PreparedChunk]:
-    strictest = Strictest(spans)
+def _with_rights(
+    draft: Draft, spans: Sequence[SpanRights], floor: Classification | None
+) -> Sequence[PreparedChunk]:
+    strictest = Strictest(spans, floor)
     owns = [strictest.between(chunk.start, chunk.end) for chunk in draft.chunks]
     return [
         replace(chunk, readers=own.readers, classification=own.classification)
@@ -395,9 +401,9 @@ def _with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[Prepared
 
 
 def _level(draft: Draft, now: RightsNow) -> Classification:
-    parts = _with_rights(draft, now.spans) if now.spans else ()
+    parts = _with_rights(draft, now.spans, None) if now.spans else ()
     own = level_at(now.document) or LEVELS[now.base]
-    return highest(own, *(chunk.classification for chunk in parts))
+    return highest(own, level_at(now.found), *(chunk.classification for chunk in parts))
 
 
 def _points(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:

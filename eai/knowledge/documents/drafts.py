@@ -26,7 +26,10 @@ class SpanRights:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A new document. `classification` None follows the base, live."""
+    """A new document. `classification` None follows the base, live.
+
+    `dlp` is what was found in its fields, and `level` what that raises it to.
+    """
 
     id: DocumentId
     title: str
@@ -37,6 +40,8 @@ class DocumentDraft:
     readers: Readers = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    dlp: Mapping[str, Any] = field(default_factory=dict)
+    level: Classification | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,11 @@ class VersionDraft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """Document fields to change; only those named in `given` count. `reason` says why a level falls."""
+    """Document fields to change; only those named in `given` count. `reason` says why a level falls.
+
+    `dlp` None: nobody has looked at them. Else what was found in all fields as they will be, and in `level`
+    what that raises the document to.
+    """
 
     given: frozenset[str] = frozenset()
     title: str | None = None
@@ -63,6 +72,8 @@ class DocumentChanges:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
+    dlp: Mapping[str, Any] | None = None
+    level: Classification | None = None
 
 
 @dataclass(frozen=True, slots=True)

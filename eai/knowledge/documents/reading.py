@@ -15,7 +15,8 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import OwnRights, spans_from_rows
 from eai.knowledge.documents.access import document_id, find_document
-from eai.knowledge.documents.schemas import ChunkOut, ContentOut
+from eai.knowledge.documents.levels import effective_level
+from eai.knowledge.documents.schemas import ChunkOut, ContentOut, RedactionOut
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
 from eai.knowledge.provenance import Position, Provenance
@@ -50,16 +51,22 @@ async def read_content(
     version = await _serving(session, base, row)
     if not _may_read(subject, base, row, version, OwnRights()):
         raise NotFound
-    text = await VersionRows(session, base.tenant, DocumentId(row.id)).text_of(VersionId(version.id))
-    shown = _blank(text or "", await _hidden(session, subject, base, row, version))
+    versions = VersionRows(session, base.tenant, DocumentId(row.id))
+    text, found = await versions.text_of(VersionId(version.id))
+    hidden = await _hidden(session, subject, base, row, version)
     out = ContentOut(
         document_id=row.id,
         version=str(version.number),
         title=row.title,
         content_type=version.content_type,
         language=version.language,
-        classification=base.level_of(level_at(row.classification)),
-        content=shown,
+        classification=effective_level(base, row),
+        content=_blank(text, hidden),
+        redactions=[
+            RedactionOut(**each)
+            for each in found.get("redactions", ())
+            if not any(start < each["end"] and each["start"] < end for start, end in hidden)
+        ],
     )
     resource = Resource("document", str(row.id))
     return out, _evidence(subject, AuditAction.DOCUMENT_READ, resource, base, row, version)
@@ -105,7 +112,7 @@ def _may_read(
         tenant=TenantId(row.tenant_id),
         document_readers=None if row.readers is None else frozenset(row.readers),
         chunk_readers=own.readers,
-        classification=base.level_of(level_at(row.classification), own.classification),
+        classification=effective_level(base, row, own.classification),
         is_live=row.deleting_since is None
         and row.serving_version_id == version.id
         and version.status == "ready",
@@ -130,7 +137,7 @@ def _blank(text: str, hidden: list[tuple[int, int]]) -> str:
 
 
 def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersion, chunk: Chunk) -> ChunkOut:
-    level = base.level_of(level_at(row.classification), _own(chunk).classification)
+    level = effective_level(base, row, _own(chunk).classification)
     return ChunkOut(
         chunk_id=chunk.chunk_id,
         document_id=row.id,
