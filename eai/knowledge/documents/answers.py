@@ -1,14 +1,16 @@
 """Documents turned into what clients read."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.schemas import (
+    DlpFound,
     DocumentError,
     DocumentOut,
     DocumentStatus,
@@ -18,6 +20,7 @@ from eai.knowledge.documents.schemas import (
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.i18n import Language, messages
+from eai.tenants.dlp_rules import DlpEntity
 
 
 def document_out(
@@ -34,14 +37,16 @@ def document_out(
         pending_version=None if view.newest.id == shown.id else _pending(view.newest),
         job_id=view.newest.job_id if base.rights.can_write and view.newest.status != "ready" else None,
         error=_error_out(shown.error),
-        classification=base.level_of(level_at(document.classification)),
+        classification=effective_level(base, document),
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
         source_uri=document.source_uri,
         source_uri_verified=document.source_uri_verified,
         source_connector=document.source_connector,
         content_type=shown.content_type,
+        source_hash=shown.source_hash.hex() if base.rights.can_write and view.is_shown else None,
         content_hash=_content_hash(subject, base, document, shown) if view.is_shown else None,
+        dlp=_found(subject, base, document, shown) if view.is_shown else None,
         language=shown.language,
         metadata=document.metadata_,
         labels=document.labels,
@@ -103,15 +108,35 @@ def _content_hash(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> str | None:
     """The digest of the text, unless a part is hidden from the caller: it would confirm guesses at that."""
+    if version.content_hash is None or not _reads_all(subject, base, document, version):
+        return None
+    return version.content_hash.hex()
+
+
+def _found(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> DlpFound | None:
+    """What DLP found, to whoever may read all of it."""
+    if not _reads_all(subject, base, document, version):
+        return None
+    entities: Counter[DlpEntity] = Counter()
+    for part in (version.dlp, document.dlp):
+        entities.update({DlpEntity(name): count for name, count in part.get("entities", {}).items()})
+    is_redacted = any(part.get("redacted", False) for part in (version.dlp, document.dlp))
+    return DlpFound(entities=dict(sorted(entities.items())), redacted=is_redacted)
+
+
+def _reads_all(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> bool:
     if not base.rights.can_read_passages or not _is_named(subject, document.readers):
-        return None  # who may configure a base is shown what is in it, and reads none of it
-    own = level_at(document.classification)
+        return False  # who may configure a base is shown what is in it, and reads none of it
     for span in spans_from_rows(version.chunk_rights):
-        if not _is_named(subject, span.readers) or base.level_of(own, span.classification).exceeds(
-            subject.clearance
-        ):
-            return None
-    return None if version.content_hash is None else version.content_hash.hex()
+        if not _is_named(subject, span.readers) or effective_level(
+            base, document, span.classification
+        ).exceeds(subject.clearance):
+            return False
+    return True
 
 
 def _is_named(subject: Subject, readers: Collection[str] | None) -> bool:
