@@ -21,6 +21,7 @@ BENCHMARKS = {
     "existence_timing": "whether time or size tells that something exists which may not be known of",
     "audit_throughput": "durable audit events per second, beside bare rows of the same bytes",
     "quarantine": "what of injections and hidden text is held, and what of honest documents",
+    "dlp": "what DLP finds of each entity and language, and how fast, with and without its cheap looks",
     "reindex": "what moving a base to another generation costs those who ask, and how fast it is",
     "deletion": "how soon a deleted document is found no more, and whether ended rights are honoured at once",
     "fsck": "how long an examination of a large base takes, and making its index anew",

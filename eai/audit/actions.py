@@ -78,6 +78,7 @@ class AuditAction(StrEnum):
     MODEL_INVOKE = "model.invoke"
     MODEL_RESULT = "model.result"
     MODEL_UNKNOWN = "model.unknown"
+    DLP_SCAN = "dlp.scan"
 
     QUOTA_SET = "quota.set"
     QUOTA_DELETE = "quota.delete"

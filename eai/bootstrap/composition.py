@@ -12,6 +12,8 @@ from eai.audit.trail import AuditTrail
 from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
 from eai.bootstrap.platform import Platform
 from eai.connectors.service import SourceConnectors
+from eai.dlp.scanner import PatternScanner
+from eai.dlp.service import Scans
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.holdings import KnowledgeQuotas
 from eai.finops.quotas import Quotas
@@ -31,6 +33,7 @@ from eai.identity.issuing import Issuing
 from eai.identity.me import Introspection
 from eai.identity.onboarding import Onboarding
 from eai.identity.principals import Principals
+from eai.ingestion.fields import FieldExamination
 from eai.ingestion.recutting import Recutting
 from eai.ingestion.service import Ingestion
 from eai.integrations.anchor import FileAnchor
@@ -105,16 +108,18 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     tenants = Tenants(database)
     cedar = CedarEngine()
     policies = Policies(cedar, RuleSets(database, cedar), outside.opa)
+    scanner = PatternScanner()
     gateway = compose_gateway(
-        Surroundings(settings, database, keyring, audit, outside.outbound, policies), models
+        Surroundings(settings, database, keyring, audit, outside.outbound, policies, scanner), models
     )
     registry = ModelRegistry(
         audit, ListedModels({model.name: model for model in gateway.models}, REMOTE_MODELS)
     )
-    documents = Documents(audit, jobs)
     trail = AuditTrail(details, signing, anchor, clock)
     expired_calls = ExpiredCalls(database, audit)
     ownership = StoreOwnership(database, vectors)
+    quarantine = Quarantine(database)
+    documents = Documents(audit, jobs, FieldExamination(scanner, quarantine))
     integrity = Integrity(database, vectors, trail, ownership)
     dropping = Dropping(database, vectors, jobs, audit, grace_s=settings.reindex.grace_s)
     return Platform(
@@ -141,6 +146,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         source_connectors=SourceConnectors(audit),
         expired_calls=expired_calls,
         gateway=gateway,
+        scans=Scans(database, scanner),
         provider_endpoints=ProviderEndpoints(
             database, ProviderKeys(keyring), audit, Allowance.parse(settings.egress.allow)
         ),
@@ -163,7 +169,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
         reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
-        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), Quarantine(database)),
+        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), quarantine, scanner),
         recutting=Recutting(database, gateway, vectors, jobs, audit),
         reviews=Reviews(jobs, audit),
         retrieval=Retrieval(

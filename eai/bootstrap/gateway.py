@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eai.audit.service import Audit
-from eai.dlp.scanner import PatternScanner
+from eai.dlp.ports import Scanner
 from eai.finops.reservations import Reservations
 from eai.gateway.attempts import Attempts
 from eai.gateway.catalogue import LOCAL_E5_384, LOCAL_HASH_256, LOCAL_USE_512
@@ -40,6 +40,7 @@ class Surroundings:
     audit: Audit
     outbound: Outbound
     policies: Policies
+    scanner: Scanner
 
 
 def compose_gateway(shared: Surroundings, models: Models) -> Gateway:
@@ -49,7 +50,7 @@ def compose_gateway(shared: Surroundings, models: Models) -> Gateway:
     if default is None and not is_production:
         default = next((name for name in (LOCAL_USE_512.name, LOCAL_HASH_256.name) if name in models), None)
     controls = Controls(
-        PatternScanner(), shared.policies, EgressGuard(shared.outbound), is_production=is_production
+        shared.scanner, shared.policies, EgressGuard(shared.outbound), is_production=is_production
     )
     return Gateway(
         models,

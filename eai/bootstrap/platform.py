@@ -10,6 +10,7 @@ from eai.audit.jobs import Checkpointing
 from eai.audit.service import Audit
 from eai.audit.trail import AuditTrail
 from eai.connectors.service import SourceConnectors
+from eai.dlp.service import Scans
 from eai.finops.expiry import ExpiredCalls
 from eai.finops.quotas import Quotas
 from eai.finops.usage import UsageLedger
@@ -90,6 +91,7 @@ class Platform:
     source_connectors: SourceConnectors
     expired_calls: ExpiredCalls
     gateway: Gateway
+    scans: Scans
     provider_endpoints: ProviderEndpoints
     model_registry: ModelRegistry
     kill_switches: KillSwitches

@@ -10,11 +10,17 @@ from eai.dlp.normalisation import normalise
 from eai.dlp.passage import Passage
 from eai.dlp.recognisers import (
     ApiKeys,
+    CompanyNumbers,
     Emails,
+    EstablishmentNumbers,
     Ibans,
+    IdentityCards,
+    Passports,
     PaymentCards,
+    PhoneNumbers,
     PrivateKeys,
     SocialSecurityNumbers,
+    VatNumbers,
     holds_bare_key,
 )
 from eai.tenants.dlp_rules import DlpEntity
@@ -52,7 +58,8 @@ class Recogniser(Protocol):
 
 
 RECOGNISERS: Sequence[Recogniser] = (
-    PrivateKeys(), ApiKeys(), PaymentCards(), Ibans(), SocialSecurityNumbers(), Emails(),
+    PrivateKeys(), ApiKeys(), PaymentCards(), Ibans(), SocialSecurityNumbers(), Emails(), VatNumbers(),
+    EstablishmentNumbers(), CompanyNumbers(), Passports(), IdentityCards(), PhoneNumbers(),
 )  # fmt: skip
 
 
@@ -78,7 +85,7 @@ def recognise(texts: Sequence[str], recognisers: Sequence[Recogniser]) -> list[F
         for start, end, entity in _within(Passage(text), likely, recognisers)
     )
     across = chain.from_iterable(map(_across, joined, possible))
-    return _outermost(chain(within, across))
+    return _unshadowed(_outermost(chain(within, across)))
 
 
 def _possible(passage: Passage, recognisers: Sequence[Recogniser]) -> Sequence[Recogniser]:
@@ -141,6 +148,27 @@ def _across(joined: Joined, recognisers: Sequence[Recogniser]) -> Iterator[tuple
                 parts = [] if is_cut else list(joined.parts(low + start, low + end))
                 if len(parts) > 1:
                     yield from ((*part, recogniser.entity) for part in parts)
+
+
+_WEAK = frozenset({DlpEntity.PHONE, DlpEntity.SIREN, DlpEntity.SIRET})
+"""What may stand by chance in a number of another kind."""
+
+
+def _unshadowed(found: Sequence[Found]) -> list[Found]:
+    """Without weak entities that have signs in common with one of another kind."""
+    kept, reached = [], (0, 0)
+    # What ends last of all strong ones that began before, and what begins first of those that follow.
+    strong = [each for each in found if each.entity not in _WEAK]
+    following = 0
+    for each in found:
+        while following < len(strong) and strong[following][:2] <= each[:2]:
+            reached = max(reached, (strong[following].text, strong[following].end))
+            following += 1
+        overtaken = reached > (each.text, each.start)
+        meets_next = following < len(strong) and strong[following][:2] < (each.text, each.end)
+        if each.entity not in _WEAK or not (overtaken or meets_next):
+            kept.append(each)
+    return kept
 
 
 def _outermost(found: Iterable[tuple[int, int, int, str]]) -> list[Found]:

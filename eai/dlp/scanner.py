@@ -18,9 +18,15 @@ DEFAULT_ACTIONS: Mapping[str, DlpAction] = {
     DlpEntity.PAYMENT_CARD: DlpAction.RAISE,
     DlpEntity.IBAN: DlpAction.RAISE,
     DlpEntity.NIR: DlpAction.RAISE,
-    DlpEntity.PRIVATE_KEY: DlpAction.BLOCK,
-    DlpEntity.API_KEY: DlpAction.BLOCK,
+    DlpEntity.PRIVATE_KEY: DlpAction.QUARANTINE,
+    DlpEntity.API_KEY: DlpAction.QUARANTINE,
+    DlpEntity.PASSPORT: DlpAction.RAISE,
+    DlpEntity.IDENTITY_CARD: DlpAction.RAISE,
     DlpEntity.EMAIL: DlpAction.RECORD,
+    DlpEntity.PHONE: DlpAction.RECORD,
+    DlpEntity.SIREN: DlpAction.RECORD,
+    DlpEntity.SIRET: DlpAction.RECORD,
+    DlpEntity.VAT: DlpAction.RECORD,
 }
 RAISED_TO = Classification.CONFIDENTIAL
 

@@ -11,7 +11,11 @@ from pydantic import Field
 from eai.tenants.schemas import Schema
 
 Warnings = Annotated[
-    list[str], Field(description="`dlp_redacted`: something in the texts was replaced before they left.")
+    list[str],
+    Field(
+        description="`dlp_redacted`: something in the texts was replaced before they left. "
+        "`dlp_answer_redacted`: something in the answer was, before it was told."
+    ),
 ]
 
 

@@ -12,6 +12,7 @@ from eai.access.classification import Classification
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.entries import Actor, Evidence
+from eai.dlp.ports import DlpRules
 from eai.gateway.ports import ChatMessage, EmbeddingRole
 from eai.gateway.registry import Capability
 from eai.kernel.ids import BaseId, GroupId, TenantId
@@ -84,6 +85,7 @@ class EmbeddingCall(ModelCall):
 
     `before_batch` is awaited, with how many batches are done, each time before the model is asked; what it
     raises ends the embedding. It tells the level of all texts as of then: as such the rest is sent.
+    `searched_by` are the rules by which the whole that these texts were cut from was looked through already.
     """
 
     inputs: Sequence[str]
@@ -91,6 +93,7 @@ class EmbeddingCall(ModelCall):
     dimensions: int | None = None
     before_batch: Callable[[int], Awaitable[Classification]] | None = None
     batches_done: int = 0
+    searched_by: DlpRules | None = None
 
     @property
     def capability(self) -> Capability:

@@ -4,18 +4,19 @@ Ceiling, switches, retention, region and egress are code: no policy can switch t
 was read in one snapshot; the switches and every limit are read again in the statement that reserves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from eai.access.classification import Classification
+from eai.dlp.errors import DlpBlocked
 from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
+from eai.gateway.answer_screen import AnswerScreen
 from eai.gateway.calls import Caller, ModelCall, Operation
 from eai.gateway.context import excess
 from eai.gateway.errors import (
     CapabilityMissing,
     ContextExceeded,
-    DlpBlocked,
     KillSwitchEngaged,
     ModelDisabled,
     ModelNotAllowed,
@@ -103,6 +104,10 @@ class Controls:
         )  # fmt: skip
         self._chain = (*self._before_texts, self._fits, self._dlp, self._policies, self._reachable)
 
+    def screen(self, intent: Intent) -> AnswerScreen:
+        """What the answer to an admitted call goes through before any of it is told."""
+        return AnswerScreen(self._scanner, intent.facts.dlp, intent.caller.clearance)
+
     async def admit(self, intent: Intent) -> Intent:
         """Return what may be sent. Raises the first refusal; a reservation is still to come."""
         for control in self._chain:
@@ -178,8 +183,7 @@ class Controls:
         if intent.searched_by == intent.facts.dlp:
             return intent
         verdict = await self._scanner.scan(intent.texts, intent.facts.dlp)
-        blocking = _BLOCKING_WHAT_STAYS if intent.operation in _STORED else _BLOCKING
-        if entities := _entities(verdict, *blocking):
+        if entities := _entities(verdict, *_BLOCKING[intent.operation]):
             raise DlpBlocked(entities=entities)
         intent = replace(intent, searched_by=intent.facts.dlp)
         if verdict.action is DlpAction.REDACT:
@@ -201,10 +205,16 @@ class Controls:
         return intent
 
 
-_STORED = frozenset({Operation.INGEST, Operation.REINDEX})
-"""Work whose text stays: a vector of other words than the stored ones would be a silent change."""
-_BLOCKING = (DlpAction.BLOCK,)
-_BLOCKING_WHAT_STAYS = (DlpAction.BLOCK, DlpAction.REDACT)
+_SENT_ONLY = (DlpAction.BLOCK, DlpAction.QUARANTINE)
+_BLOCKING: Mapping[Operation, Sequence[DlpAction]] = {
+    # Nothing here can wait for a steward.
+    Operation.CLIENT: _SENT_ONLY,
+    Operation.QUERY: _SENT_ONLY,
+    # Their text stays: a vector of other words than the stored ones would be a silent change.
+    Operation.INGEST: (*_SENT_ONLY, DlpAction.REDACT),
+    # What answers already was judged when it came, perhaps by a steward who let it pass.
+    Operation.REINDEX: (DlpAction.BLOCK, DlpAction.REDACT),
+}
 
 
 def _entities(verdict: Verdict, *actions: DlpAction) -> list[str]:

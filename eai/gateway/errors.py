@@ -63,12 +63,6 @@ class RegionRefused(Forbidden):
     code = "region_refused"
 
 
-class DlpBlocked(Forbidden):
-    """The text holds something that may not be sent to a model."""
-
-    code = "dlp_blocked"
-
-
 class EgressDenied(Forbidden):
     """The provider's host resolves to an address that may not be reached."""
 

@@ -22,11 +22,15 @@ ANSWERED = "answered"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: `code` is `answered` or says what went wrong; `state` closes what was held."""
+    """How a call ended: `code` is `answered` or says what went wrong; `state` closes what was held.
+
+    `answer_entities` are what DLP found in the answer.
+    """
 
     usage: Usage
     code: str = ANSWERED
     state: ReservationState = ReservationState.SETTLED
+    answer_entities: tuple[str, ...] = ()
 
 
 def intended(intent: Intent, bound: int) -> AuditEntry:
@@ -46,6 +50,8 @@ def ended(intent: Intent, call: ModelCall, outcome: Outcome, held: Reservation |
     facts: dict[str, Canonical] = {**_what(intent), "tokens": usage.tokens}
     if outcome.code != ANSWERED:
         facts["code"] = outcome.code
+    if outcome.answer_entities:
+        facts["answer_entities"] = list(outcome.answer_entities)
     if usage.is_estimated:
         facts["is_estimated"] = True
     if held is not None and usage.tokens > held.tokens:

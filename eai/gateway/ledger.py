@@ -15,7 +15,7 @@ from eai.finops.reservations import Bound, Reservation, Reservations
 from eai.gateway.calls import ModelCall, Operation, Usage
 from eai.gateway.controls import Intent
 from eai.gateway.errors import KillSwitchEngaged
-from eai.gateway.evidence import Outcome, denied, ended, intended, usage_of
+from eai.gateway.evidence import ANSWERED, Outcome, denied, ended, intended, usage_of
 from eai.gateway.failures import was_sent
 from eai.gateway.open_calls import OpenCalls
 from eai.kernel.errors import EaiError, RateLimited
@@ -33,17 +33,21 @@ CRASHED = "internal_error"
 
 @dataclass(slots=True)
 class Open:
-    """A call that is being made. `measured` is set once the model has said what it took."""
+    """A call that is being made. `measured` is set once the model has said what it took.
+
+    `answer_entities` are what was found in its answer.
+    """
 
     intent: Intent
     call: ModelCall
     held: Reservation | None
     bound: Usage
     measured: Usage | None = field(default=None)
+    answer_entities: set[str] = field(default_factory=set)
 
     def evidence(self, usage: Usage) -> Evidence:
         """That the call was answered and took this much; to be flushed before the answer is used."""
-        return ended(self.intent, self.call, Outcome(usage), self.held)
+        return ended(self.intent, self.call, self._outcome(usage), self.held)
 
     def failure(self, error: BaseException) -> Outcome:
         """How a call ended that brought no answer: charged as measured, at its bound, or not at all."""
@@ -52,10 +56,13 @@ class Open:
             # A client's own call ends early only when the client leaves.
             code = DISCONNECTED if self.intent.operation is Operation.CLIENT else CANCELLED
         if self.measured is not None:
-            return Outcome(self.measured, code)
+            return self._outcome(self.measured, code)
         if not self.intent.model.is_local and was_sent(error):
             return Outcome(self.bound, code, ReservationState.UNKNOWN)
         return Outcome(Usage(0), code, ReservationState.RELEASED)
+
+    def _outcome(self, usage: Usage, code: str = ANSWERED) -> Outcome:
+        return Outcome(usage, code, answer_entities=tuple(sorted(self.answer_entities)))
 
 
 class Ledger:

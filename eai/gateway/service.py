@@ -15,6 +15,7 @@ import numpy as np
 
 from eai.access.classification import Classification, highest
 from eai.dlp.ports import DlpRules
+from eai.gateway.answer_screen import ANSWER_REDACTED
 from eai.gateway.answers import (
     believed,
     believed_completion,
@@ -120,11 +121,11 @@ class Gateway:
         """
         done: list[Embeddings] = []
         warnings: tuple[str, ...] = ()
-        searched_by: DlpRules | None = None
+        searched_by = call.searched_by
         if len(call.inputs) > self.batch_size:
             # What the border of two batches cuts in two is found only where both are looked through: the
             # batches are made of what may leave of the whole, and not searched again by the same rules.
-            whole = await self._admitted(call, facts)
+            whole = await self._admitted(call, facts, searched_by)
             call, warnings = replace(call, inputs=whole.texts, level=whole.level), whole.warnings
             searched_by = whole.searched_by
         for start in range(0, len(call.inputs), self.batch_size):
@@ -167,9 +168,10 @@ class Gateway:
                 intent.model, believed_completion(answer, intent.texts, call.max_tokens)
             )
             entry.measured = usage or _estimate([*intent.texts, content])
-            return Completion(
-                content, reason, entry.measured, entry.evidence(entry.measured), uuid4(), intent.warnings
-            )
+            screen = replace(self._controls.screen(intent), entities=entry.answer_entities)
+            told = await screen.whole(content)
+            warnings = (*intent.warnings, *([ANSWER_REDACTED] if screen.is_redacted else []))
+            return Completion(told, reason, entry.measured, entry.evidence(entry.measured), uuid4(), warnings)
 
     @asynccontextmanager
     async def stream_chat(self, call: ChatCall) -> AsyncIterator[ChatStream]:
@@ -184,7 +186,7 @@ class Gateway:
             )
             with span(f"chat {intent.name}", _attributes(GenAiOperation.CHAT, intent, call)):
                 async with aclosing(deltas):
-                    stream = ChatStream(entry, deltas)
+                    stream = ChatStream(entry, deltas, self._controls.screen(intent))
                     yield stream
         # Out of the block: whether it was recorded or not, it is not settled again.
         await self._ledger.record(entry.evidence(stream.usage))

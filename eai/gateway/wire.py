@@ -68,20 +68,24 @@ class Pieces:
     def __init__(self, model: str) -> None:
         self._heading = _heading(f"{_CHAT}.chunk", uuid4(), model)
         self._is_first = True
+        self._warned: set[str] = set()
 
     def piece(self, content: str, warnings: Sequence[str] = ()) -> bytes:
-        """The next words; the first event says who speaks, and what was warned of."""
+        """The next words; the first event says who speaks. A warning is told once, when it is known."""
         delta = {"content": content}
         if self._is_first:
             self._is_first = False
             delta = {"role": "assistant", **delta}
-        else:
-            warnings = ()
-        return self._event([_choice(delta, None)], warnings=warnings)
+        return self._event([_choice(delta, None)], warnings=self._new(warnings))
 
     def end(self, finish_reason: str) -> bytes:
         """That the answer is whole."""
         return self._event([_choice({}, finish_reason)])
+
+    def _new(self, warnings: Sequence[str]) -> Sequence[str]:
+        new = [warning for warning in warnings if warning not in self._warned]
+        self._warned.update(new)
+        return new
 
     def usage(self, usage: Usage) -> bytes:
         """What it took."""

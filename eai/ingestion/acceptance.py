@@ -27,6 +27,7 @@ from eai.kernel.ids import DocumentId, JobId
 from eai.knowledge.bases.access import authorise
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
+from eai.knowledge.documents.fields import FieldScreen, ShownFields
 from eai.knowledge.documents.intake import (
     COMPARED,
     create_document_with_version,
@@ -46,14 +47,16 @@ DEFAULT_TYPE = "text/plain"
 class Acceptance:
     """Decides whether a document may come in, and commits to it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - one call site, in the order of the layers
         self,
         gateway: Gateway,
         jobs: Jobs,
         audit: Audit,
         quotas: KnowledgeQuotas,
         replacement: Replacement,
+        screen: FieldScreen,
     ) -> None:
+        self._screen = screen
         self._gateway = gateway
         self._jobs = jobs
         self._audit = audit
@@ -108,9 +111,10 @@ class Acceptance:
         *,
         waits: bool,
     ) -> Accepted:
-        draft, job = _draft(subject, submission, source), JobId(uuid4())
+        draft = await self._screened(session, subject, _draft(subject, submission, source))
+        job = JobId(uuid4())
         version = _version(submission, job)
-        levels = levels_of(base, draft.classification, version.span_rights)
+        levels = levels_of(base, draft.classification, version.span_rights, draft.level)
         source.require_levels(levels)
         level = highest(*levels)
         await self._gateway.check(Caller.of(subject), base.embedding_model, Operation.INGEST, level)
@@ -134,6 +138,21 @@ class Acceptance:
         work = await load_work(session, subject.tenant, parameters) if run else None
         await self._record(session, subject, base, draft=draft, version=version, stored=stored)
         return Accepted(stored.document, is_new=True, job=job, run=run, work=work)
+
+    async def _screened(self, session: AsyncSession, subject: Subject, draft: DocumentDraft) -> DocumentDraft:
+        """The draft with what may be kept of its fields. Raises what stands against them."""
+        given = ShownFields(draft.title, draft.external_id, draft.source_uri, draft.metadata)
+        screened = await self._screen.screen(session, subject, given)
+        kept = screened.fields
+        return replace(
+            draft,
+            title=kept.title,
+            source_uri=kept.source_uri,
+            source_uri_verified=draft.source_uri_verified and kept.source_uri is not None,
+            metadata=kept.metadata,
+            dlp=screened.dlp,
+            level=screened.level,
+        )
 
     async def _earlier(
         self,
@@ -183,7 +202,7 @@ class Acceptance:
             facts={
                 "base": str(base.id),
                 "version": stored.number,
-                "level": str(base.level_of(draft.classification)),
+                "level": str(highest(base.level_of(draft.classification), draft.level)),
                 "source_sha256": version.source_hash.hex(),
                 "source_connector": draft.source_connector,
             },

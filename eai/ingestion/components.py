@@ -110,6 +110,7 @@ class EmbedPassages:
             base=manuscript.base,
             labels=manuscript.labels,
             before_batch=before,
+            searched_by=None if manuscript.screening is None else manuscript.screening.rules,
         )
         answer = await self._gateway.embed(call)
         # Before anything is done with the vectors: what follows may fail, and the model was asked.
@@ -140,7 +141,7 @@ class WritePoints:
         written = await self._vectors.count(manuscript.space, version_selector(manuscript))
         if written < len(points):
             raise VectorStoreUnavailable
-        return {"indexed": Indexed(embedded)}
+        return {"indexed": Indexed(embedded, manuscript)}
 
 
 def version_selector(manuscript: Manuscript) -> Selector:

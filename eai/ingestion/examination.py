@@ -1,8 +1,18 @@
 """The stage between reading a text and anything that leaves the process with it: its examination."""
 
+from dataclasses import replace
+from typing import Any
+
 from haystack import component
 
+from eai.access.classification import Classification, highest
+from eai.connectors.stamps import stamp_borne
+from eai.dlp.ports import DlpAction, Scanner, Verdict
+from eai.dlp.rules import rules_of
+from eai.ingestion.fields import FieldExamination
 from eai.ingestion.passages import Extract, Manuscript
+from eai.ingestion.screening import Screening, for_review, refuse_above, refuse_blocked
+from eai.platform.database import Database
 from eai.platform.pipelines import AsynchronousOnly
 from eai.quarantine.judgement import Judgement, masked
 from eai.quarantine.ports import Specimen
@@ -11,34 +21,84 @@ from eai.quarantine.service import Quarantine
 
 
 class HeldBack(Exception):
-    """The text must be seen by a data steward before anybody else sees it."""
+    """The text must be seen by a data steward before anybody else sees it. `level` is what it is worth."""
 
-    def __init__(self, extract: Extract, judgement: Judgement) -> None:
+    def __init__(self, extract: Extract, judgement: Judgement, level: Classification) -> None:
         super().__init__()
         self.extract = extract
         self.judgement = judgement
+        self.level = level
 
 
 @component
 class ExamineText:
-    """Let a text pass that nothing stands against, without what a steward has had blackened."""
+    """Let a text pass that nothing stands against, without what must not be in it.
 
-    def __init__(self, quarantine: Quarantine) -> None:
+    What comes out is the text that is embedded, stored and shown, and the manuscript with the level that it
+    is worth and the parts as they count in it.
+    """
+
+    def __init__(self, database: Database, scanner: Scanner, quarantine: Quarantine) -> None:
+        self._database = database
+        self._scanner = scanner
         self._quarantine = quarantine
+        self._fields = FieldExamination(scanner, quarantine)
 
-    @component.output_types(extract=Extract)
-    def run(self, manuscript: Manuscript, extract: Extract) -> dict[str, Extract]:  # noqa: ARG002
+    @component.output_types(extract=Extract, manuscript=Manuscript)
+    def run(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:  # noqa: ARG002
         raise AsynchronousOnly
 
-    @component.output_types(extract=Extract)
-    async def run_async(self, manuscript: Manuscript, extract: Extract) -> dict[str, Extract]:
-        """Raises HeldBack, and ExaminationFailed where nobody can say what is in the text."""
-        source = manuscript.source.decode("utf-8-sig")
-        specimen = Specimen(extract.text, source, manuscript.content_type)
-        judgement = await self._quarantine.judge(candidate_of(manuscript), specimen)
+    @component.output_types(extract=Extract, manuscript=Manuscript)
+    async def run_async(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:
+        """Raises HeldBack, DlpBlocked, ClearanceExceeded, SourceConnectorRefused.
+
+        ExaminationFailed and DlpUnavailable where nobody can say what is in the text.
+        """
+        async with self._database.transaction(manuscript.tenant) as session:
+            rules = await rules_of(session, manuscript.tenant)
+        beside = await self._fields.verdict(manuscript.fields, rules)
+        verdict = await self._scanner.scan([extract.text], rules)
+        refuse_blocked(verdict)
+        refuse_blocked(beside, DlpAction.QUARANTINE)
+        for each in (beside, verdict):
+            refuse_above(manuscript.submitter.clearance, each)
+        await self._refuse_not_brought(manuscript, verdict.level, beside.level)
+        judgement = await self._judge(manuscript, extract, verdict)
+        level = highest(manuscript.level, verdict.level, beside.level)
         if judgement.is_held:
-            raise HeldBack(extract, judgement)
-        return {"extract": Extract(masked(extract.text, judgement.masks), extract.language)}
+            raise HeldBack(extract, judgement, level)
+        text = masked(extract.text, judgement.masks)
+        if judgement.masks:
+            verdict = await self._scanner.scan([text], rules)
+        screening = Screening.of(text, verdict, rules)
+        return {
+            "extract": Extract(screening.redacted.text, extract.language),
+            "manuscript": replace(
+                manuscript,
+                level=level,
+                spans=screening.moved(manuscript.spans),
+                screening=screening,
+                field_level=beside.level,
+            ),
+        }
+
+    async def _refuse_not_brought(self, manuscript: Manuscript, *found: Classification | None) -> None:
+        """Raise SourceConnectorRefused where the source does not bring the level that the text is raised to.
+
+        What nobody has raised was judged when it was accepted.
+        """
+        level = highest(manuscript.document_level, *found)
+        if level is not manuscript.document_level:
+            async with self._database.transaction(manuscript.tenant) as session:
+                source = await stamp_borne(session, manuscript.tenant, manuscript.source_connector)
+            source.require_levels([level])
+
+    async def _judge(self, manuscript: Manuscript, extract: Extract, verdict: Verdict) -> Judgement:
+        source = manuscript.source.decode("utf-8-sig")
+        beside = dict(manuscript.fields.texts)
+        specimen = Specimen(extract.text, source, manuscript.content_type, beside)
+        found = for_review(extract.text, verdict.findings)
+        return await self._quarantine.judge(candidate_of(manuscript), specimen, found)
 
 
 def candidate_of(manuscript: Manuscript) -> Candidate:

@@ -23,7 +23,7 @@ async def hold(  # noqa: PLR0917 - one call site, in the order of the layers
     text = ExtractedText(extract.text, judgement.content_hash, extract.language)
     await hold_version(session, work.base, work.stored, work.source_hash, text)
     candidate = candidate_of(work.manuscript)
-    await quarantine.hold(session, candidate, judgement, work.manuscript.level, run.parameters)
+    await quarantine.hold(session, candidate, judgement, held.level, run.parameters)
     found = Counter(finding.severity.value for finding in judgement.findings)
     await audit.record(
         session,

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from eai.access.classification import Classification
 from eai.gateway.calls import Caller
+from eai.ingestion.screening import Screening
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, TenantId, VersionId
 from eai.kernel.immutable import Immutable
 from eai.knowledge.documents.drafts import SpanRights
+from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
 
@@ -26,7 +28,12 @@ class Checkpoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Manuscript(Immutable):
-    """A version as it was accepted, and everything the stages need to know of where it goes."""
+    """A version as it was accepted, and everything the stages need to know of where it goes.
+
+    Once it was examined, `screening` says what is to be stored of its text; until then `spans` count in the
+    text as it was extracted. `field_level` is what its fields are worth for what DLP found in them.
+    `level` is the highest of all that it says, `document_level` that of its document without stricter parts.
+    """
 
     tenant: TenantId
     base: BaseId
@@ -34,8 +41,11 @@ class Manuscript(Immutable):
     version: VersionId
     source: bytes
     content_type: str
+    fields: ShownFields
     language: str | None
     level: Classification
+    document_level: Classification
+    source_connector: str
     spans: tuple[SpanRights, ...]
     embedding_model: str
     space: SpaceId
@@ -46,6 +56,8 @@ class Manuscript(Immutable):
     chunk_overlap: int
     submitter: Caller
     labels: Mapping[str, str]
+    screening: Screening | None = None
+    field_level: Classification | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,7 @@ class EmbeddedPassages(Immutable):
 
 @dataclass(frozen=True, slots=True)
 class Indexed(Immutable):
-    """Passages whose points are in the vector store, counted there."""
+    """Passages whose points are in the vector store, counted there, and the manuscript as it was examined."""
 
     embedded: EmbeddedPassages
+    manuscript: Manuscript

@@ -15,6 +15,7 @@ from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration, StoredGen
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import Strictest, spans_from_rows
+from eai.knowledge.documents.levels import found_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import KnowledgeDocument
@@ -39,15 +40,16 @@ async def load_served(session: AsyncSession, run: JobRun, *, with_text: bool = T
         return None
     handle = handle_of(base, NO_RIGHTS, await rows.average_length(base))
     building = await rows.building(handle.id)
+    text, _ = await versions.text_of(version) if with_text else ("", {})
     chunks = await ChunkRows(session, run.tenant).rights(document)
     return Served(
         base=handle,
         targets=[_searched(handle), *([building] if building else [])],
         document=row,
         version=version,
-        strictest=Strictest(spans_from_rows(stored.chunk_rights)),
+        strictest=Strictest(spans_from_rows(stored.chunk_rights), found_level(row)),
         chunks=[chunk for chunk in chunks if chunk.version == version],
-        text=(await versions.text_of(version) or "") if with_text else "",
+        text=text,
     )
 
 

@@ -119,7 +119,8 @@ class Recutting:
                 inputs=[piece.content for piece in alike],
                 role=EmbeddingRole.DOCUMENT,
                 dimensions=recut.target.space.dimensions,
-                operation=Operation.INGEST,
+                # It answers already: what a steward has let pass stays.
+                operation=Operation.REINDEX,
                 level=level,
                 base=recut.served.base.id,
                 labels=run.parameters["labels"],

@@ -1,7 +1,7 @@
 """A document's new text and fields: what becomes of them, in the one commit that says yes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from uuid import uuid4
 
@@ -21,6 +21,7 @@ from eai.ingestion.errors import DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
 from eai.ingestion.levels import levels_of
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
+from eai.ingestion.screening import moved_by
 from eai.ingestion.submission import Accepted, Revision, Text
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput, NotFound
@@ -28,7 +29,9 @@ from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import DocumentChanges, SpanRights, StoredVersion, VersionDraft
+from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
 from eai.knowledge.documents.intake import find_other_copy
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
@@ -60,6 +63,10 @@ class _Held:
     def versions(self) -> VersionRows:
         return VersionRows(self.session, self.base.tenant, self.id)
 
+    async def has_text(self) -> bool:
+        """Whether what was submitted as the newest version is there: of a blocked text nothing is kept."""
+        return await self.versions.size(VersionId(self.newest.id)) > 0
+
     @property
     def is_newest_serving(self) -> bool:
         return self.row.serving_version_id == self.newest.id
@@ -79,7 +86,10 @@ class _Wanted:
 class Replacement:
     """Decides what a document becomes, and commits to it."""
 
-    def __init__(self, gateway: Gateway, jobs: Jobs, audit: Audit, quotas: KnowledgeQuotas) -> None:
+    def __init__(
+        self, gateway: Gateway, jobs: Jobs, audit: Audit, quotas: KnowledgeQuotas, screen: FieldScreen
+    ) -> None:
+        self._screen = screen
         self._gateway = gateway
         self._jobs = jobs
         self._audit = audit
@@ -105,14 +115,15 @@ class Replacement:
         await _check_unchanged(session, base, row, revision)
         source = await stamp(session, base.tenant, row.source_connector, subject.principal)
         wanted = _wanted(held, revision, source)
-        source.require_levels(_levels(held, wanted))
         if wanted.text is not None:
             await refuse_rejected(session, base.tenant, base.id, wanted.text.source_hash)
-        if wanted.text is not None and not _is_same_text(held.newest, wanted, wanted.text):
-            return await self._add(held, wanted, wanted.text)
+        if wanted.text is not None and not await self._is_stored(held, wanted, wanted.text):
+            return await self._add(held, await self._screened(held, wanted, source), wanted.text)
         if wanted.text is not None and held.newest.status == "failed":
-            return await self._queue_again(held, wanted)
-        await self._change(held, wanted)
+            return await self._queue_again(held, await self._screened(held, wanted, source))
+        if wanted.text is not None:
+            wanted = replace(wanted, text=None, spans=await _as_stored(held, wanted.spans))
+        await self._change(held, await self._screened(held, wanted, source, is_alone=True))
         return Accepted(held.id, is_new=False)
 
     async def retry(
@@ -126,13 +137,29 @@ class Replacement:
         """
         held = await self._held(session, subject, base, row)
         source = await stamp(session, base.tenant, row.source_connector, by=None)
-        if held.newest.status != "failed":
+        if held.newest.status != "failed" or not await held.has_text():
             raise NothingToRetry(status=held.newest.status)
         await refuse_rejected(session, base.tenant, base.id, held.newest.source_hash)
         labels = Labels(**row.labels).of(subject)
         wanted = _Wanted(None, DocumentChanges(), None, None, labels)
         source.require_levels(_levels(held, wanted))
         return await self._queue_again(held, wanted)
+
+    async def _is_stored(self, held: _Held, wanted: _Wanted, text: VersionDraft) -> bool:
+        """Whether the newest version was made of this very text, would be read alike, and still has it."""
+        return _is_same_text(held.newest, wanted, text) and await held.has_text()
+
+    async def _screened(
+        self, held: _Held, wanted: _Wanted, source: Stamp, *, is_alone: bool = False
+    ) -> _Wanted:
+        """What is wanted with what may be kept of its fields. Raises what stands against them or a level."""
+        fields = ShownFields.of(held.row, {} if held.is_newest_serving else held.newest.intended)
+        changes = await screened_changes(
+            self._screen, held.session, held.subject, fields, wanted.changes, is_alone=is_alone
+        )
+        wanted = replace(wanted, changes=changes)
+        source.require_levels(_levels(held, wanted))
+        return wanted
 
     async def _held(
         self, session: AsyncSession, subject: Subject, base: BaseHandle, row: KnowledgeDocument
@@ -211,6 +238,8 @@ class Replacement:
         level = highest(
             base.level_of(own),
             base.level_of(changes.classification) if "classification" in changes.given else None,
+            level_at(held.row.field_level),
+            changes.level,
             *(span.classification for span in wanted.spans or ()),
         )
         await self._gateway.check(Caller.of(held.subject), base.embedding_model, Operation.INGEST, level)
@@ -251,7 +280,7 @@ class Replacement:
             facts={
                 "base": str(held.base.id),
                 "changed": sorted(changes.given),
-                "classification": held.base.level_of(level_at(held.row.classification)).value,
+                "classification": effective_level(held.base, held.row).value,
                 "readers": held.row.readers,
                 **facts,
             },
@@ -296,6 +325,14 @@ def _draft(held: _Held, revision: Revision, text: Text, spans: tuple[SpanRights,
     )
 
 
+async def _as_stored(held: _Held, spans: tuple[SpanRights, ...] | None) -> tuple[SpanRights, ...] | None:
+    """The parts of a text that came again, counted in what was stored of it."""
+    if spans is None or not held.newest.dlp.get("redacted"):
+        return spans
+    _, found = await held.versions.text_of(VersionId(held.newest.id))
+    return moved_by(found.get("redactions", ()), spans)
+
+
 def _as_accepted(held: _Held, made: DocumentVersion) -> Accepted:
     """What an earlier attempt at the same request has made."""
     job = JobId(made.job_id) if made.job_id is not None and made.status in ON_ITS_WAY else None
@@ -335,4 +372,14 @@ def _levels(held: _Held, wanted: _Wanted) -> Iterable[Classification]:
     elif not held.is_newest_serving and "classification" in held.newest.intended:
         own = level_at(held.newest.intended["classification"])
     spans = spans_from_rows(held.newest.chunk_rights) if wanted.spans is None else wanted.spans
-    return levels_of(held.base, own, spans)
+    return levels_of(held.base, own, spans, _found(held, wanted))
+
+
+def _found(held: _Held, wanted: _Wanted) -> Classification:
+    """What DLP raises the document to by then, as far as it is known: a text on its way is yet to be read."""
+    rank = held.row.field_level
+    if not held.is_newest_serving:
+        rank = held.newest.intended.get("field_level", rank)
+    of_fields = level_at(rank) if wanted.changes.dlp is None else wanted.changes.level
+    of_text = level_at(held.row.text_level) if wanted.text is None and held.is_newest_serving else None
+    return highest(Classification.PUBLIC, of_fields, of_text)

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.acl import BaseRights
-from eai.access.classification import LEVELS, Classification, highest
+from eai.access.classification import LEVELS, Classification, highest, level_at
 from eai.access.scopes import Role
 from eai.access.subject import Subject
 from eai.audit.entries import Actor
@@ -33,6 +33,7 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import rights_class_number
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import StoredVersion
+from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.submitter import submitter
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
@@ -104,7 +105,9 @@ async def level_now(
 ) -> Classification | None:
     """The level of the text that `load_work` would find, without loading it; None where it finds nothing."""
     parts = func.jsonb_path_query_array(DocumentVersion.chunk_rights, _LEVELS_OF_PARTS, type_=JSONB)
-    statement = select(KnowledgeDocument.classification, DocumentVersion.intended, parts).join_from(
+    statement = select(
+        KnowledgeDocument.classification, KnowledgeDocument.field_level, DocumentVersion.intended, parts
+    ).join_from(
         KnowledgeDocument,
         DocumentVersion,
         (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
@@ -114,21 +117,25 @@ async def level_now(
     base = await BaseRows(session, tenant).find(parameters["base"])
     if found is None or base is None:
         return None
-    own, intended, levels = found
-    return _level(
-        LEVELS[base.classification], own, intended, [Classification(each) for each in levels if each]
-    )
+    own, fields, intended, levels = found
+    parts_of = [Classification(each) for each in levels if each]
+    return _level(LEVELS[base.classification], own, fields, intended, parts_of)
 
 
 def _level(
     default: Classification,
     own: int | None,
+    fields: int | None,
     intended: Mapping[str, Any],
     parts: Iterable[Classification | None],
 ) -> Classification:
-    """What the text weighs now and, where the version brings its document another level, from then on."""
+    """What the text weighs now and, where the version brings its document another level, from then on.
+
+    `own` is the document's level, `fields` what DLP raises that to for what is shown with the text.
+    """
     ranks = (own, intended.get("classification", own))
-    return highest(*(default if rank is None else LEVELS[rank] for rank in ranks), *parts)
+    found = (level_at(rank) for rank in (fields, intended.get("field_level")))
+    return highest(*(default if rank is None else LEVELS[rank] for rank in ranks), *found, *parts)
 
 
 def placed(subject: Subject, base: BaseHandle) -> Place:
@@ -263,8 +270,14 @@ async def _work(
 ) -> Work:
     spans = spans_from_rows(version.chunk_rights)
     # The rights that hold once it answers: else those who may read it then would have to wait for its points.
-    later = {"readers": document.readers, "classification": document.classification, **version.intended}
-    own = None if later["classification"] is None else LEVELS[later["classification"]]
+    later = {
+        "readers": document.readers,
+        "classification": document.classification,
+        "field_level": document.field_level,
+        **version.intended,
+    }
+    own = level_at(later["classification"])
+    found = level_at(later["field_level"])
     number = await rights_class_number(
         session, base.tenant, base.id, later["readers"], None, own, None, document.source_connector
     )
@@ -275,13 +288,17 @@ async def _work(
         version=VersionId(version.id),
         source=version.source or b"",
         content_type=version.content_type,
+        fields=ShownFields.of(document, version.intended),
         language=parameters["language"],
         level=_level(
             base.classification,
             document.classification,
+            document.field_level,
             version.intended,
             (span.classification for span in spans),
         ),
+        document_level=highest(base.level_of(own), found),
+        source_connector=document.source_connector,
         spans=spans,
         embedding_model=base.embedding_model,
         space=base.generation.space,

@@ -8,6 +8,7 @@ waits leaves no document behind, only the audit of the refusal.
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -20,11 +21,14 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Decision, Resource
 from eai.audit.service import Audit
+from eai.dlp.errors import DlpBlocked
+from eai.dlp.ports import Scanner
 from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.service import Gateway
 from eai.ingestion.acceptance import Acceptance
 from eai.ingestion.components import version_selector
-from eai.ingestion.examination import HeldBack
+from eai.ingestion.examination import ExamineText, HeldBack
+from eai.ingestion.fields import FieldExamination
 from eai.ingestion.holding import hold
 from eai.ingestion.passages import Checkpoint, Indexed, Manuscript
 from eai.ingestion.pipeline import index, ingestion_pipeline
@@ -38,7 +42,9 @@ from eai.ingestion.repository import (
     submitter_of,
     written_in_vain,
 )
+from eai.ingestion.screening import told
 from eai.ingestion.submission import Accepted, Revision, Submission
+from eai.kernel.canonical import Canonical
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import DocumentId, VersionId, chunk_id
 from eai.knowledge.bases.handle import StoredGeneration
@@ -46,7 +52,12 @@ from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.access import hold_document
 from eai.knowledge.documents.deletion import begin_deletion
 from eai.knowledge.documents.drafts import PreparedChunk
-from eai.knowledge.documents.intake import discard_version, is_overtaken, set_version_status
+from eai.knowledge.documents.intake import (
+    discard_version,
+    forget_text,
+    is_overtaken,
+    set_version_status,
+)
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import (
     Beside,
@@ -82,15 +93,18 @@ class Ingestion:
         audit: Audit,
         quotas: KnowledgeQuotas,
         quarantine: Quarantine,
+        scanner: Scanner,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._jobs = jobs
         self._audit = audit
-        self._replacement = Replacement(gateway, jobs, audit, quotas)
-        self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement)
+        fields = FieldExamination(scanner, quarantine)
+        self._replacement = Replacement(gateway, jobs, audit, quotas, fields)
+        self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement, fields)
         self._quarantine = quarantine
-        self._pipeline = ingestion_pipeline(quarantine, gateway, audit, vectors)
+        examine = ExamineText(database, scanner, quarantine)
+        self._pipeline = ingestion_pipeline(examine, gateway, audit, vectors)
 
     async def ingest(
         self, subject: Subject, base_ref: str, submission: Submission, *, waits: bool
@@ -161,13 +175,20 @@ class Ingestion:
             version = VersionId(UUID(parameters["version"]))
             if not await set_version_status(session, run.tenant, version, "failed", error=told):
                 return
+            if isinstance(error, DlpBlocked):
+                await forget_text(session, run.tenant, DocumentId(UUID(parameters["document"])), version)
             await self._audit.record(
                 session,
                 submitter_of(run.tenant, parameters).actor,
                 AuditAction.DOCUMENT_FAILED,
                 tenant=run.tenant,
                 resource=Resource("document", parameters["document"]),
-                facts={"base": parameters["base"], "version": parameters["version"], "code": error.code},
+                facts={
+                    "base": parameters["base"],
+                    "version": parameters["version"],
+                    "code": error.code,
+                    **_reasons(error),
+                },
             )
 
     async def _remove_points(self, run: JobRun) -> None:
@@ -269,14 +290,13 @@ class Ingestion:
             # What was written of it stays: the reindex writes the same points, under the same ids.
             log.warning("ingestion.not_beside", document=str(work.stored.document), error=repr(error))
             return None
-        return Beside(building, _chunks(manuscript, indexed))
+        return Beside(building, _chunks(indexed))
 
     async def _serve(self, run: JobRun, work: Work, indexed: Indexed, beside: Beside | None) -> None:
-        extract = indexed.embedded.passages.extract
-        text = ExtractedText(extract.text, sha256(extract.text.encode()).digest(), extract.language)
+        text = _text(indexed)
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.confirm(session, run)
-            chunks = _chunks(work.manuscript, indexed)
+            chunks = _chunks(indexed)
             await serve_version(
                 session, self._jobs, work.base, work.stored, work.source_hash, text, chunks, beside
             )
@@ -295,6 +315,7 @@ class Ingestion:
                     "version": work.stored.number,
                     "chunks": len(indexed.embedded.passages.items),
                     "content_sha256": text.content_hash.hex(),
+                    **({"dlp": text.dlp["entities"]} if text.dlp else {}),
                 },
             )
 
@@ -354,7 +375,12 @@ class Ingestion:
                     tenant=run.tenant,
                     resource=Resource("document", str(work.stored.document)),
                     decision=Decision.DENY,
-                    facts={"base": str(work.base.id), "code": error.code},
+                    facts={
+                        "base": str(work.base.id),
+                        "code": error.code,
+                        "source_sha256": work.source_hash.hex(),
+                        **_reasons(error),
+                    },
                 )
 
 
@@ -362,8 +388,31 @@ def _all_of(batches: int) -> Mapping[str, Any]:
     return {"stage": "writing", "batches_done": batches, "batches_total": batches}
 
 
-def _chunks(manuscript: Manuscript, indexed: Indexed) -> list[PreparedChunk]:
-    passages = indexed.embedded.passages
+def _reasons(error: EaiError) -> Mapping[str, Canonical]:
+    """What stood against a text: with its hash, all that is left of it."""
+    noted: dict[str, Canonical] = {name: str(error.details[name]) for name in error.noted}
+    entities = error.details.get("entities")
+    return {**noted, "entities": [str(each) for each in entities]} if isinstance(entities, list) else noted
+
+
+def _text(indexed: Indexed) -> ExtractedText:
+    extract, manuscript = indexed.embedded.passages.extract, indexed.manuscript
+    text = ExtractedText(extract.text, sha256(extract.text.encode()).digest(), extract.language)
+    screening = manuscript.screening
+    if screening is None:
+        return text
+    return replace(
+        text,
+        dlp=told(screening.findings, screening.level),
+        dlp_spans=screening.spans,
+        level=screening.level,
+        field_level=manuscript.field_level,
+        spans=manuscript.spans if screening.is_redacted else None,
+    )
+
+
+def _chunks(indexed: Indexed) -> list[PreparedChunk]:
+    manuscript, passages = indexed.manuscript, indexed.embedded.passages
     strictest = Strictest(manuscript.spans)
     return [
         PreparedChunk(

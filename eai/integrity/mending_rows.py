@@ -175,7 +175,8 @@ _CANCEL = text("""
        AND lease_until < now() - interval '15 minutes'""")
 _GOING = text("""
     SELECT 'document' AS kind, d.id, d.base_id, d.readers,
-           COALESCE(d.classification, b.classification) AS classification
+           GREATEST(COALESCE(d.classification, b.classification),
+                    d.text_level, d.field_level) AS classification
       FROM eai.kb_documents d
       JOIN eai.knowledge_bases b ON b.tenant_id = d.tenant_id AND b.id = d.base_id
      WHERE d.tenant_id = :tenant AND d.deleting_since IS NOT NULL AND d.id = ANY (CAST(:ids AS uuid[]))

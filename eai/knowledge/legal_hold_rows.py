@@ -1,12 +1,13 @@
 """Every query on legal holds, and the one question that each removal asks first."""
 
-from sqlalchemy import ColumnElement, and_, exists, func, not_, or_, select, text
+from sqlalchemy import ColumnElement, and_, exists, not_, or_, select, text
 
 from eai.access.classification import Classification
 from eai.identity.repository import Rows
 from eai.kernel.ids import BaseId, DocumentId
 from eai.knowledge.errors import UnderLegalHold
 from eai.knowledge.models import DeletionReceipt, KnowledgeBase, KnowledgeDocument, LegalHold
+from eai.knowledge.visibility import document_level
 
 
 class LegalHoldRows(Rows[LegalHold]):
@@ -51,7 +52,7 @@ def within_clearance(clearance: Classification) -> ColumnElement[bool]:
         KnowledgeDocument.id == LegalHold.document_id,
         KnowledgeBase.tenant_id == KnowledgeDocument.tenant_id,
         KnowledgeBase.id == KnowledgeDocument.base_id,
-        func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification) > clearance.rank,
+        document_level(KnowledgeBase.classification) > clearance.rank,
     )
     removed = and_(
         DeletionReceipt.tenant_id == LegalHold.tenant_id,

@@ -71,8 +71,10 @@ class Generation(TenantRow):
 class KnowledgeDocument(TenantRow):
     """A document; what it says is in its versions, of which `serving_version_id` answers queries.
 
-    `classification` null follows the base live; `readers` null means every reader of the base. The database
-    itself says in `served_by` which transaction let the serving version answer.
+    `classification` null follows the base live; `readers` null means every reader of the base. Whatever it
+    is, the document is never below `text_level` and `field_level`: what DLP found in the serving text, and
+    in what is shown with it; `dlp` tells what that was. The database itself says in `served_by` which
+    transaction let the serving version answer.
     """
 
     __tablename__ = "kb_documents"
@@ -87,6 +89,9 @@ class KnowledgeDocument(TenantRow):
     readers: Mapped[Readers] = mapped_column(_TEXTS)
     metadata_: Mapped[Json] = mapped_column("metadata", JSONB, server_default="{}")
     labels: Mapped[Json] = mapped_column(JSONB, server_default="{}")
+    dlp: Mapped[Json] = mapped_column(JSONB, server_default="{}")
+    text_level: Mapped[int | None] = mapped_column(SmallInteger)
+    field_level: Mapped[int | None] = mapped_column(SmallInteger)
     serving_version_id: Mapped[UUID | None]
     served_by: Mapped[int | None] = mapped_column(BigInteger)
     revision: Mapped[int] = mapped_column(server_default="1")
@@ -98,7 +103,9 @@ class DocumentVersion(TenantRow):
     """One text of a document.
 
     `chunk_rights` are the stricter spans given with the text (`[{start, end, readers?,
-    classification?}]`); `intended` holds the document fields that take effect when it is served.
+    classification?}]`); `intended` holds the document fields that take effect when it is served. `dlp` tells
+    what was found in the text, `dlp_spans` where, and what was replaced there: then `source` is the text as
+    it was redacted, and `source_hash` all that is left of what was given.
     """
 
     __tablename__ = "kb_document_versions"
@@ -115,6 +122,8 @@ class DocumentVersion(TenantRow):
     language: Mapped[str | None]
     chunk_rights: Mapped[list[Json]] = mapped_column(JSONB, server_default="[]")
     intended: Mapped[Json] = mapped_column(JSONB, server_default="{}")
+    dlp: Mapped[Json] = mapped_column(JSONB, server_default="{}")
+    dlp_spans: Mapped[Json] = mapped_column(JSONB, server_default="{}")
     job_id: Mapped[UUID | None]
     created_by: Mapped[UUID | None]
 

@@ -55,10 +55,9 @@ def visible_documents(subject: Subject, rights: BaseRights, default: Classificat
     Whoever manages the base sees all that its clearance covers; readers see what they may read. Those of a
     source that is switched off are seen by all who may write in the base: they are told why it takes nothing.
     """
-    level = func.coalesce(KnowledgeDocument.classification, default.rank)
     return and_(
         KnowledgeDocument.deleting_since.is_(None),
-        level <= subject.clearance.rank,
+        document_level(literal(default.rank)) <= subject.clearance.rank,
         true() if rights.can_manage else named_in(KnowledgeDocument.readers, subject),
         true() if rights.can_write else source_is_shown(),
     )
@@ -110,6 +109,12 @@ def wholly_readable(subject: Subject) -> ColumnElement[bool]:
             func.jsonb_array_length(DocumentVersion.chunk_rights) == 0,
         ),
     )
+
+
+def document_level(default: SQLColumnExpression[int]) -> ColumnElement[int]:
+    """The rank of a document's effective level; `default` is that of its base."""
+    own = func.coalesce(KnowledgeDocument.classification, default)
+    return func.greatest(own, KnowledgeDocument.text_level, KnowledgeDocument.field_level)
 
 
 def named_in(readers: SQLColumnExpression[list[str] | None], subject: Subject) -> ColumnElement[bool]:

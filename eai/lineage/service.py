@@ -24,7 +24,7 @@ from eai.knowledge.bases.access import base_of_tenant
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.documents.access import document_id, find_document
-from eai.knowledge.documents.answers import may_know_digest
+from eai.knowledge.documents.answers import reads_all_parts
 from eai.knowledge.models import DeletionReceipt, DocumentVersion, KnowledgeDocument
 from eai.knowledge.receipts.repository import ReceiptRows
 from eai.knowledge.receipts.service import receipt_out
@@ -172,7 +172,7 @@ async def _may_know_digests(
         return True
     if not await ConnectorRows(session, subject.tenant).is_shown(followed.row.source_connector):
         return False
-    return may_know_digest(subject, followed.base, followed.row, await rows.chunk_rights())
+    return reads_all_parts(subject, followed.base, followed.row, await rows.chunk_rights())
 
 
 def _is_auditor(subject: Subject) -> bool:

@@ -15,6 +15,7 @@ from eai.kernel.errors import BadRequest, NotFound
 from eai.kernel.ids import DocumentId, TenantId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeBase, KnowledgeDocument
+from eai.knowledge.visibility import document_level
 from eai.platform.listing import part
 from eai.privacy.models import Erasure, FoundDocument
 from eai.quarantine.models import Hold
@@ -180,6 +181,8 @@ class TextRows:
             "source": None,
             "content": "",
             "content_hash": sha256(b"").digest(),
+            "dlp": {},
+            "dlp_spans": {},
             "intended": {},
         }
         await self._session.execute(
@@ -230,7 +233,7 @@ class TextRows:
 
 
 def _level() -> Any:
-    return func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification)
+    return document_level(KnowledgeBase.classification)
 
 
 def _document(after: Sequence[str]) -> UUID:

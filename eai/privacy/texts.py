@@ -36,7 +36,8 @@ def look_through(texts: DocumentTexts, identifiers: Identifiers) -> Search:
     unread = 0
     for version in texts.versions:
         written = list(written_in(version))
-        unread += not written
+        # Of a text that was kept out, nothing is stored.
+        unread += not written and version.source is not None
         for text in written:
             sightings += [Sighting(TEXT, place, version.number) for place in identifiers.places(text)]
     return Search(tuple(sightings), unread)

@@ -12,6 +12,12 @@ class ExaminationFailed(EaiError):
     code, status, retryable = "examination_failed", 503, True
 
 
+class ReviewRequired(Conflict):
+    """What is shown with a document holds what a data steward must see first, and no text comes with it."""
+
+    code = "review_required"
+
+
 class ContentRejected(Conflict):
     """A data steward has rejected this very content for this base."""
 

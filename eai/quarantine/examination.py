@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from eai.quarantine.catalogue import DETECTORS
 from eai.quarantine.ports import MOST_FINDINGS, Detector, Finding, Mark, Place
@@ -32,6 +33,11 @@ def _united(specimen: Specimen, detectors: Sequence[Detector]) -> Iterator[tuple
     for detector in detectors:
         for mark in unite(detector.marks(specimen)):
             yield detector, mark
+    for name, words in specimen.beside.items():
+        alone, place = Specimen.plain(words), Place(name)
+        for detector in detectors:
+            for mark in unite(detector.marks(alone)):
+                yield detector, replace(mark, place=place)
 
 
 def unite(marks: Iterable[Mark]) -> list[Mark]:
@@ -58,8 +64,7 @@ def _order(mark: Mark) -> tuple[str, int, int, str]:
 
 
 def _part(specimen: Specimen, mark: Mark) -> str:
-    whole = specimen.text if mark.place is Place.TEXT else specimen.source
-    return whole[mark.start : mark.end]
+    return specimen.whole(mark.place)[mark.start : mark.end]
 
 
 def _finding(detector: Detector, mark: Mark, words: str, fingerprint: str) -> Finding:

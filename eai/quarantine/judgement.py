@@ -100,16 +100,16 @@ def lacks_findings(findings: Iterable[Finding], threshold: Severity) -> bool:
     return len(own) >= MOST_FINDINGS and all(is_weighty(finding, threshold) for finding in own)
 
 
-def masks_of(findings: Iterable[Finding], threshold: Severity) -> Masks:
-    """The parts of the text that held it, which are what a redaction takes away."""
+def masks_of(findings: Iterable[Finding], threshold: Severity, place: Place = Place.TEXT) -> Masks:
+    """The parts of a place that held the text, which are what a redaction takes away."""
     return tuple(
         (finding.start, finding.end)
         for finding in findings
-        if finding.place is Place.TEXT and finding.start < finding.end and is_weighty(finding, threshold)
+        if finding.place is place and finding.start < finding.end and is_weighty(finding, threshold)
     )
 
 
-def masked(text: str, masks: Masks) -> str:
+def masked(text: str, masks: Sequence[tuple[int, int]]) -> str:
     """`text` with a block in place of every character of `masks`: every offset stays true."""
     if not masks:
         return text

@@ -27,6 +27,12 @@ class Place(StrEnum):
     """The extracted text: what is split, embedded, cited and shown."""
     SOURCE = "source"
     """The decoded source, where extraction leaves the part out: comments, attributes, unseen elements."""
+    TITLE = "title"
+    EXTERNAL_ID = "external_id"
+    """What its source calls the document, often the name of a file."""
+    SOURCE_URI = "source_uri"
+    METADATA = "metadata"
+    """The values of the metadata, a line each, and then their names."""
 
 
 @dataclass(frozen=True, slots=True)

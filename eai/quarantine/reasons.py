@@ -45,6 +45,7 @@ class Reason(StrEnum):
     STYLES_UNREAD = "styles_unread"
     FOLLOWS_HELD = "follows_held"
     NEAR_DUPLICATE = "near_duplicate"
+    SENSITIVE_DATA = "sensitive_data"
 
     @property
     def words(self) -> Message:

@@ -13,9 +13,9 @@ from eai.access.classification import Classification
 from eai.kernel.ids import BaseId, PrincipalId, TenantId
 from eai.platform.database import Database
 from eai.quarantine.catalogue import DETECTORS
-from eai.quarantine.errors import ContentRejected, ExaminationFailed
+from eai.quarantine.errors import ContentRejected, ExaminationFailed, ReviewRequired
 from eai.quarantine.examination import examine
-from eai.quarantine.judgement import Judgement, from_row, judge, to_row
+from eai.quarantine.judgement import Judgement, from_row, is_weighty, judge, to_row
 from eai.quarantine.ports import Detector, Finding, Severity, Specimen
 from eai.quarantine.repository import Candidate, QuarantineRows
 from eai.quarantine.schemas import FINDINGS_TOLD, FindingOut, finding_out
@@ -42,21 +42,26 @@ class Quarantine:
         self._detectors = detectors
         self._within_s = within_s
 
-    async def judge(self, candidate: Candidate, specimen: Specimen) -> Judgement:
-        """What is found in the text, and whether it is held. Raises ExaminationFailed."""
-        try:
-            async with asyncio.timeout(self._within_s):
-                found, signed = await asyncio.to_thread(self._look_at, specimen)
-        except Exception as error:
-            # Whatever a detector raises, its text must not pass; a thread that hangs is left to itself.
-            log.exception("quarantine.examination_failed", version=str(candidate.version))
-            raise ExaminationFailed from error
+    async def judge(
+        self, candidate: Candidate, specimen: Specimen, known: Sequence[Finding] = ()
+    ) -> Judgement:
+        """What is found in the text besides what is `known`, and whether it is held.
+
+        Raises ExaminationFailed.
+        """
+        found, signed = await self._looked_at(specimen, version=str(candidate.version))
         digest = sha256(specimen.text.encode()).digest()
         async with self._database.transaction(candidate.tenant) as session:
             tenant = await TenantRows(session, candidate.tenant).get()
             history = await QuarantineRows(session, candidate.tenant).history(candidate, digest, signed)
         threshold = Severity(tenant.quarantine_threshold)
-        return judge(found, history, threshold, signature=signed, content_hash=digest)
+        return judge([*known, *found], history, threshold, signature=signed, content_hash=digest)
+
+    async def refuse_weighty(self, threshold: Severity, beside: Mapping[str, str]) -> None:
+        """Raise ReviewRequired where what is shown with a text would hold it. Raises ExaminationFailed."""
+        found, _ = await self._looked_at(Specimen("", "", beside=beside))
+        if reasons := sorted({each.reason.value for each in found if is_weighty(each, threshold)}):
+            raise ReviewRequired(reasons=reasons)
 
     async def hold(
         self,
@@ -79,6 +84,15 @@ class Quarantine:
                 "parameters": dict(parameters),
             }
         )
+
+    async def _looked_at(self, specimen: Specimen, **where: str) -> tuple[Sequence[Finding], int | None]:
+        try:
+            async with asyncio.timeout(self._within_s):
+                return await asyncio.to_thread(self._look_at, specimen)
+        except Exception as error:
+            # Whatever a detector raises, its text must not pass; a thread that hangs is left to itself.
+            log.exception("quarantine.examination_failed", **where)
+            raise ExaminationFailed from error
 
     def _look_at(self, specimen: Specimen) -> tuple[Sequence[Finding], int | None]:
         return examine(specimen, self._detectors), signature(specimen.text)

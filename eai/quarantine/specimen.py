@@ -1,7 +1,7 @@
 """The document under examination, and the views of it that several detectors share."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from eai.kernel.respelled import Respelled
@@ -31,17 +31,23 @@ class Reading:
 class Specimen:
     """`text` as extraction gave it, and the decoded `source` of type `content_type` that it came from.
 
-    The source must be one that extraction has accepted: how deep it nests is checked there.
+    The source must be one that extraction has accepted: how deep it nests is checked there. `beside` is what
+    is shown with the text, by the name of its place.
     """
 
     text: str
     source: str
     content_type: str = "text/plain"
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def plain(cls, text: str) -> "Specimen":
         """A text that is its own source."""
         return cls(text, text)
+
+    def whole(self, place: str) -> str:
+        """All of the place of this name, which offsets there count in."""
+        return {"text": self.text, "source": self.source, **self.beside}.get(place, "")
 
     @cached_property
     def has_unseen(self) -> bool:

@@ -26,6 +26,7 @@ from eai.kernel.ids import DocumentId, VersionId
 from eai.knowledge.bases.handle import BuildingGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import apply_tallies
+from eai.knowledge.documents.levels import found_level
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import MOVE_RIGHTS, Part, add_chunks, queue
 from eai.knowledge.documents.span_rights import queue_recut
@@ -239,8 +240,10 @@ class Building:
             now = await self._held(session, run, task)
             spans = await coverage.span_rights([draft.version for draft in wanted])
             parts = [
-                Part(served[draft.document], draft.version, with_rights(draft, spans[draft.version].spans))
+                Part(served[draft.document], draft.version, chunks)
                 for draft in wanted
+                for floor in (found_level(served[draft.document]),)
+                for chunks in (with_rights(draft, spans[draft.version].spans, floor),)
             ]
             tally, begun = Tally(), run.progress.get("writing", ())
             for draft, added in zip(wanted, await add_chunks(session, now.base, used, parts), strict=True):

@@ -46,10 +46,11 @@ class SpansAndLanguage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RightsNow:
-    """What decides a text's level: the ranks of its base and, if it sets one, its document, and its spans."""
+    """What decides a text's level: its spans, and the ranks of its base, its document and what DLP found."""
 
     base: int
     document: int | None
+    found: int | None
     spans: Sequence[SpanRights]
 
 
@@ -229,6 +230,7 @@ class CoverageRows:
                 DocumentVersion.id,
                 KnowledgeBase.classification,
                 KnowledgeDocument.classification,
+                func.greatest(KnowledgeDocument.text_level, KnowledgeDocument.field_level),
                 DocumentVersion.chunk_rights,
             )
             .join(
@@ -244,8 +246,8 @@ class CoverageRows:
             .where(DocumentVersion.tenant_id == self._tenant, DocumentVersion.id.in_(versions))
         )
         return {
-            VersionId(version): RightsNow(base, document, spans_from_rows(spans))
-            for version, base, document, spans in rows
+            VersionId(version): RightsNow(base, document, found, spans_from_rows(spans))
+            for version, base, document, found, spans in rows
         }
 
     async def find_documents(self, documents: Collection[DocumentId]) -> Mapping[UUID, KnowledgeDocument]:

@@ -15,6 +15,7 @@ from eai.knowledge.chunks.alignment import class_of
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights
+from eai.knowledge.documents.levels import found_level
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import KnowledgeDocument
 from eai.knowledge.ports import Point
@@ -103,7 +104,8 @@ def cuts_of(draft: Draft) -> Sequence[Cut]:
 
 
 def _draft(source: Source, cuts: Sequence[Cut], now: Present) -> Draft:
-    strictest, document = Strictest(source.spans), DocumentId(source.document.id)
+    document = DocumentId(source.document.id)
+    strictest = Strictest(source.spans, found_level(source.document))
     chunks, classes, levels = [], [], []
     own_level = level_at(source.document.classification)
     for ordinal, (start, end, text) in enumerate(cuts):
@@ -144,9 +146,11 @@ async def numbered(session: AsyncSession, base: BaseHandle, drafts: Sequence[Dra
     ]
 
 
-def with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[PreparedChunk]:
-    """The draft's chunks with the rights of these spans."""
-    strictest = Strictest(spans)
+def with_rights(
+    draft: Draft, spans: Sequence[SpanRights], floor: Classification | None
+) -> Sequence[PreparedChunk]:
+    """The draft's chunks with the rights of these spans, none below `floor`."""
+    strictest = Strictest(spans, floor)
     owns = [strictest.between(chunk.start, chunk.end) for chunk in draft.chunks]
     return [
         replace(chunk, readers=own.readers, classification=own.classification)
@@ -156,9 +160,9 @@ def with_rights(draft: Draft, spans: Sequence[SpanRights]) -> Sequence[PreparedC
 
 def level_of(draft: Draft, now: RightsNow) -> Classification:
     """The highest level of anything that the draft says, as of now."""
-    parts = with_rights(draft, now.spans) if now.spans else ()
+    parts = with_rights(draft, now.spans, None) if now.spans else ()
     own = level_at(now.document) or LEVELS[now.base]
-    return highest(own, *(chunk.classification for chunk in parts))
+    return highest(own, level_at(now.found), *(chunk.classification for chunk in parts))
 
 
 def points_of(target: BuildingGeneration, draft: Draft) -> Sequence[Point]:

@@ -5,7 +5,6 @@ from uuid import UUID
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
@@ -17,6 +16,7 @@ from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.bases.access import base_of_tenant
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.access import document_id
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.legal_hold_rows import LegalHoldRows, within_clearance
 from eai.knowledge.models import KnowledgeDocument, LegalHold
@@ -116,7 +116,7 @@ async def _document(
         raise _unknown("document_id", "document_unknown") from None
     is_live = KnowledgeDocument.deleting_since.is_(None)
     row = await DocumentRows(session, base.tenant, base.id).find(document, is_live)
-    if row is None or base.level_of(level_at(row.classification)).exceeds(subject.clearance):
+    if row is None or effective_level(base, row).exceeds(subject.clearance):
         raise _unknown("document_id", "document_unknown")
     return document
 

@@ -152,6 +152,8 @@ _HELD = """EXISTS (
                 WHERE hold.tenant_id = document.tenant_id AND hold.base_id = document.base_id
                   AND (hold.document_id IS NULL OR hold.document_id = document.id)
                   AND hold.released_at IS NULL)"""
+_LEVEL = """GREATEST(COALESCE(document.classification, base.classification),
+                           document.text_level, document.field_level)"""
 _UNDER_POLICY = f"""
     SELECT document.id, document.base_id, policy.id AS policy_id, policy.keep_days, policy.level,
            newest.at + make_interval(hours => 24 * policy.keep_days) AS due_at,
@@ -161,12 +163,11 @@ _UNDER_POLICY = f"""
         ON base.tenant_id = document.tenant_id AND base.id = document.base_id AND base.deleting_since IS NULL
      CROSS JOIN LATERAL (
            SELECT rule.id, rule.keep_days, rule.created_by,
-                  COALESCE(document.classification, base.classification) AS level
+                  {_LEVEL} AS level
              FROM eai.retention_policies AS rule
             WHERE rule.tenant_id = document.tenant_id
               AND (rule.base_id IS NULL OR rule.base_id = document.base_id)
-              AND (rule.classification IS NULL
-                   OR rule.classification = COALESCE(document.classification, base.classification))
+              AND (rule.classification IS NULL OR rule.classification = {_LEVEL})
             ORDER BY rule.base_id IS NULL, rule.classification IS NULL LIMIT 1) AS policy
      CROSS JOIN LATERAL (
            SELECT COALESCE(max(version.created_at), document.created_at) AS at

@@ -9,6 +9,7 @@ from eai.quarantine.judgement import Verdict, from_row
 from eai.quarantine.models import Decision
 from eai.quarantine.schemas import fields_of, finding_out
 from eai.quarantine.severity import Severity
+from eai.quarantine.specimen import Specimen
 from eai.review.context import context_of
 from eai.review.repository import Held
 from eai.review.schemas import FindingInContext, HeldDocument, HeldDocumentDetail, ReviewOut
@@ -19,15 +20,14 @@ def held_out(held: Held) -> HeldDocument:
     return HeldDocument(**_fields(held), findings=[finding_out(from_row(row)) for row in held.findings])
 
 
-def detail_out(held: Held, text: str, source: str) -> HeldDocumentDetail:
+def detail_out(held: Held, specimen: Specimen) -> HeldDocumentDetail:
     """The document with all that was found, each in its context."""
     found = [from_row(row) for row in held.findings]
     return HeldDocumentDetail(
         **_fields(held),
         source_uri=held.source_uri,
         findings=[
-            FindingInContext(**fields_of(finding), context=context_of(finding, text, source))
-            for finding in found
+            FindingInContext(**fields_of(finding), context=context_of(finding, specimen)) for finding in found
         ],
     )
 

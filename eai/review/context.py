@@ -1,6 +1,6 @@
 """What stands around a finding, as a steward reads it."""
 
-from eai.quarantine.ports import Finding, Place
+from eai.quarantine.ports import Finding, Specimen
 from eai.quarantine.revealing import reveal
 from eai.review.schemas import ContextOut
 
@@ -8,11 +8,11 @@ AROUND = 200
 """Characters shown before and after what was found, and of it."""
 
 
-def context_of(finding: Finding, text: str, source: str) -> ContextOut | None:
+def context_of(finding: Finding, specimen: Specimen) -> ContextOut | None:
     """The surroundings of what was found; of a long find the beginning."""
     if finding.start >= finding.end:
         return None
-    whole = text if finding.place is Place.TEXT else source
+    whole = specimen.whole(finding.place)
     first = max(finding.start - AROUND, 0)
     end = min(finding.end, finding.start + AROUND)
     shown = reveal(whole[first : end + AROUND])

@@ -13,10 +13,13 @@ from eai.access.classification import Classification
 from eai.kernel.errors import BadRequest
 from eai.kernel.ids import BaseId, DocumentId, TenantId
 from eai.kernel.paging import PageRequest
+from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.version_rows import HELD
 from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
+from eai.knowledge.visibility import document_level
 from eai.quarantine.models import Hold
 from eai.quarantine.schemas import FINDINGS_TOLD
+from eai.quarantine.specimen import Specimen
 
 
 class Held(NamedTuple):
@@ -67,13 +70,27 @@ class ReviewRows:
         mine = (Hold.base_id == base, Hold.document_id == document)
         return bool(await self._session.scalar(self._select(Hold.findings).where(*mine).limit(1)))
 
-    async def texts(self, version: UUID) -> tuple[str, bytes]:
-        """What a version says, and what it was made of."""
-        statement = select(DocumentVersion.content, DocumentVersion.source).where(
-            DocumentVersion.tenant_id == self._tenant, DocumentVersion.id == version
-        )
-        content, source = (await self._session.execute(statement)).one()
-        return content or "", source or b""
+    async def specimen(self, version: UUID) -> Specimen:
+        """What a version says, what it was made of, and what is shown with it."""
+        row, content, source, content_type, intended = (
+            await self._session.execute(
+                select(
+                    KnowledgeDocument,
+                    DocumentVersion.content,
+                    DocumentVersion.source,
+                    DocumentVersion.content_type,
+                    DocumentVersion.intended,
+                )
+                .join(
+                    DocumentVersion,
+                    (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
+                    & (DocumentVersion.document_id == KnowledgeDocument.id),
+                )
+                .where(DocumentVersion.tenant_id == self._tenant, DocumentVersion.id == version)
+            )
+        ).one()
+        beside = dict(ShownFields.of(row, intended).texts)
+        return Specimen(content or "", (source or b"").decode("utf-8-sig"), content_type, beside)
 
     def _select(self, findings: Any) -> Select[*tuple[Any, ...]]:
         level = _level()
@@ -125,8 +142,7 @@ def next_key(found: Sequence[Held], page: PageRequest) -> tuple[str, ...] | None
 
 def _level() -> ColumnElement[int]:
     """What the text was worth when it was held, or what its document is worth now, if that is more."""
-    now = func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification)
-    return func.greatest(Hold.classification, now)
+    return func.greatest(Hold.classification, document_level(KnowledgeBase.classification))
 
 
 def _key(after: tuple[str, ...]) -> tuple[datetime, UUID]:

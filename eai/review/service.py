@@ -1,5 +1,6 @@
 """Shows stewards what is held, and carries out what they decide."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid4
@@ -22,10 +23,12 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.documents.access import document_id
 from eai.knowledge.documents.drafts import StoredVersion
-from eai.knowledge.documents.holding import reject_version, resume_version, take_newest
+from eai.knowledge.documents.fields import ShownFields
+from eai.knowledge.documents.holding import keep_fields, reject_version, resume_version, take_newest
 from eai.knowledge.documents.version_rows import HELD, VersionRows
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
+from eai.quarantine.examination import examine
 from eai.quarantine.judgement import (
     Masks,
     Verdict,
@@ -36,6 +39,7 @@ from eai.quarantine.judgement import (
     masks_of,
 )
 from eai.quarantine.models import Hold
+from eai.quarantine.ports import Place, Specimen
 from eai.quarantine.repository import QuarantineRows
 from eai.quarantine.severity import Severity
 from eai.review.answers import detail_out, held_out, review_out
@@ -102,10 +106,10 @@ class Reviews:
         held = await rows.find(base.id, document_id(reference))
         if held is None:
             raise NotFound
-        text, source = await rows.texts(held.version)
+        specimen = await rows.specimen(held.version)
         resource = Resource("document", str(held.document))
         evidence = _look(subject, resource, {"base": str(base.id), "version": held.number})
-        return detail_out(held, text, source.decode("utf-8-sig")), evidence
+        return detail_out(held, specimen), evidence
 
     async def review(  # noqa: PLR0917 - the parts of the sentence
         self,
@@ -142,7 +146,7 @@ class Reviews:
     async def _decide(self, row: KnowledgeDocument, case: _Case) -> None:
         await _check_another(case, row.created_by)
         _check_all_is_known(case)
-        await _keep(case, await _masks(case))
+        await _keep(case, await self._masks(row, case))
         if case.request.decision is Verdict.REJECT:
             await reject_version(case.session, case.base.tenant, case.base.id, case.stored)
         else:
@@ -161,6 +165,31 @@ class Reviews:
             },
             private={"comment": case.request.comment},
         )
+
+    async def _masks(self, row: KnowledgeDocument, case: _Case) -> Masks:
+        """What a redaction blackens of the text; it rewrites the fields.
+
+        Raises TooManyFindings, RedactionLeavesNothing.
+        """
+        if case.request.decision is not Verdict.REDACT:
+            return ()
+        threshold = Severity(case.hold.threshold)
+        masks = masks_of(map(from_row, case.hold.findings), threshold)
+        specimen = await _rows(case.session, case.subject).specimen(case.version.id)
+        fields = ShownFields.of(row, case.version.intended)
+        # They may have been changed since the text was held: what is in them now is what counts.
+        found = await asyncio.to_thread(examine, Specimen("", "", beside=specimen.beside))
+        if lacks_findings(found, threshold):
+            raise TooManyFindings
+        parts = {
+            place.value: [(start, end, "") for start, end in masks_of(found, threshold, place)]
+            for place in Place
+        }
+        clean = fields.without(parts, lambda text, parts: masked(text, [part[:2] for part in parts]))
+        if not all(any(map(str.isalnum, each)) for each in (masked(specimen.text, masks), clean.title)):
+            raise RedactionLeavesNothing
+        await keep_fields(case.session, case.base.tenant, row, case.version, fields, clean)
+        return masks
 
     async def _resume(self, case: _Case) -> None:
         """Queue the version again, for whoever submitted it."""
@@ -220,17 +249,6 @@ def _check_all_is_known(case: _Case) -> None:
         return
     if lacks_findings(map(from_row, case.hold.findings), Severity(case.hold.threshold)):
         raise TooManyFindings
-
-
-async def _masks(case: _Case) -> Masks:
-    """What a redaction blackens. Raises RedactionLeavesNothing."""
-    if case.request.decision is not Verdict.REDACT:
-        return ()
-    masks = masks_of(map(from_row, case.hold.findings), Severity(case.hold.threshold))
-    text, _ = await _rows(case.session, case.subject).texts(case.version.id)
-    if not any(character.isalnum() for character in masked(text, masks)):
-        raise RedactionLeavesNothing
-    return masks
 
 
 async def _made(session: AsyncSession, subject: Subject, id_: UUID) -> ReviewOut:

@@ -12,6 +12,12 @@ class DlpEntity(StrEnum):
     PRIVATE_KEY = "private_key"
     API_KEY = "api_key"
     EMAIL = "email"
+    PHONE = "phone"
+    SIREN = "siren"
+    SIRET = "siret"
+    VAT = "vat"
+    PASSPORT = "passport"
+    IDENTITY_CARD = "identity_card"
 
 
 class DlpAction(StrEnum):
@@ -20,4 +26,5 @@ class DlpAction(StrEnum):
     RECORD = "record"
     RAISE = "raise"
     REDACT = "redact"
+    QUARANTINE = "quarantine"
     BLOCK = "block"

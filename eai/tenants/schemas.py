@@ -42,10 +42,12 @@ class RateLimits(Schema):
 
 
 class DlpRulesPatch(Schema):
-    """What is to follow when a text that is meant for a model holds such an entity; null: what does anyway.
+    """What is to follow when a text holds such an entity; null: what does anyway.
 
-    `record` notes it, `raise` treats the text as confidential at least, `redact` sends `[<entity>]` in its
-    place, `block` refuses the call. Anyway, cards, IBANs and NIRs raise, keys block, e-mail is recorded.
+    `record` notes it, `raise` treats the text as confidential at least, `redact` puts `[<entity>]` in its
+    place, `quarantine` holds a document for a data steward and refuses anything else, `block` refuses all.
+    Anyway, cards, IBANs, NIRs, passports and identity cards raise, keys are quarantined, and the rest is
+    recorded.
     """
 
     payment_card: DlpAction | None = None
@@ -54,6 +56,12 @@ class DlpRulesPatch(Schema):
     private_key: DlpAction | None = None
     api_key: DlpAction | None = None
     email: DlpAction | None = None
+    phone: DlpAction | None = None
+    siren: DlpAction | None = None
+    siret: DlpAction | None = None
+    vat: DlpAction | None = None
+    passport: DlpAction | None = None
+    identity_card: DlpAction | None = None
 
 
 class QuarantineRules(Schema):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from eai.dlp.scanner import PatternScanner
 from eai.platform.settings import PolicySettings
 from tests.conftest import DatabaseUrls, fresh_database
 from tests.provider.process import ProviderProcess
@@ -111,9 +110,9 @@ async def test_a_text_that_cannot_be_searched_is_sent_to_nobody(
 ) -> None:
     scene = await Scene.of(stack, company)
     recognisers: Sequence[Broken] = (Broken(),)
-    broken = PatternScanner(recognisers)  # type: ignore[arg-type]
     with monkeypatch.context() as patched:
-        patched.setattr(stack.platform.gateway._controls, "_scanner", broken)
+        # One scanner searches what goes to models, and documents before they are stored.
+        patched.setattr(stack.platform.scans._scanner, "_recognisers", recognisers)
         assert await scene.outcomes() == refused("dlp_unavailable", 503, "reranker_unavailable")
     assert await scene.provider.received() == (0, 0)
     assert await scene.titles() == ["A document"]

@@ -115,8 +115,9 @@ async def _settings(scene: Scene, **fields: object) -> None:
     assert answer.status_code == 200, answer.text
 
 
-async def _nothing(scene: Scene) -> None:
-    """What refuses is in the text."""
+async def _keep_keys_out(scene: Scene) -> None:
+    # A question has no steward to wait for, a document has: here neither comes in.
+    await _settings(scene, dlp={"private_key": "block"})
 
 
 async def _forbid(scene: Scene) -> None:
@@ -143,7 +144,7 @@ CONTROLS: dict[str, tuple[Prepare, str, int, str]] = {
     "ceiling": (_lower_the_ceiling, HARMLESS, 403, "classification_exceeded"),
     "retention": (_keep_what_is_sent, HARMLESS, 403, "retention_refused"),
     "region": (_leave_the_region, HARMLESS, 403, "region_refused"),
-    "dlp": (_nothing, f"refunds {SECRET}", 403, "dlp_blocked"),
+    "dlp": (_keep_keys_out, f"refunds {SECRET}", 403, "dlp_blocked"),
     "policy": (_forbid, HARMLESS, 403, "policy_denied"),
     "egress": (_move_inside, HARMLESS, 403, "egress_denied"),
     "quota": (_use_up, HARMLESS, 409, "quota_exceeded"),

@@ -54,7 +54,7 @@ async def test_settings_are_changed_one_by_one_and_the_others_stay(stack: Stack)
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"dlp": {"passport": "block"}}, ("dlp.passport", "extra_forbidden")),
+        ({"dlp": {"shoe_size": "block"}}, ("dlp.shoe_size", "extra_forbidden")),
         ({"dlp": {"email": "delete"}}, ("dlp.email", "enum")),
         ({"dlp": {"email": "REDACT"}}, ("dlp.email", "enum")),
         ({"dlp": True}, ("dlp", "model_attributes_type")),

@@ -12,7 +12,9 @@ from sqlalchemy import text
 from eai.access.acl import Entry, Permission
 from eai.access.classification import LEVELS
 from eai.access.rights_class import generation_key, rights_key
+from eai.dlp.scanner import PatternScanner
 from eai.finops.holdings import KnowledgeQuotas
+from eai.ingestion.fields import FieldExamination
 from eai.kernel.ids import BaseId, DocumentId, JobId, TenantId, VersionId, chunk_id, point_id
 from eai.knowledge.bases.access import authorise
 from eai.knowledge.bases.deletion import BaseDeletions
@@ -42,6 +44,7 @@ from eai.knowledge.ports import Point, SearchFilter, SearchRequest, Selector, Ve
 from eai.platform.database import Database
 from eai.platform.jobs import JobRun, Jobs
 from eai.platform.worker import Worker
+from eai.quarantine.service import Quarantine
 from tests.factories.identity import Identity, Person
 from tests.fakes.models import CatalogueOfTests
 
@@ -85,7 +88,7 @@ class Knowledge:
             bases=Bases(audit, CatalogueOfTests(), KnowledgeQuotas()),
             access_lists=AccessLists(audit),
             base_deletions=BaseDeletions(database, vectors, jobs, audit),
-            documents=Documents(audit, jobs),
+            documents=Documents(audit, jobs, FieldExamination(PatternScanner(), Quarantine(database))),
             deletions=Deletions(database, vectors, jobs, audit),
             worker=Worker(database, jobs, job_handlers(database, vectors, jobs, audit)),
         )

@@ -118,6 +118,9 @@ def chat_pieces(request: dict[str, Any], change: Change) -> Iterator[bytes]:
 
 
 def _said(request: dict[str, Any], change: Change) -> Iterator[str]:
+    if "said" in change:
+        yield from (f"{'' if number == 0 else ' '}{word}" for number, word in enumerate(change["said"]))
+        return
     most = request.get("max_tokens", request.get("max_completion_tokens", 16))
     for number in range(min(most, change.get("words", 5))):
         yield f"{'' if number == 0 else ' '}word{number}"

@@ -14,8 +14,8 @@ class Step:
     is_held: nothing is answered before `ProviderProcess.go_on` is called.
     change: what is wrong with an otherwise good answer, see `tests/provider/answering.py`:
         dimensions, first (a value for the first number), is_zero, is_shuffled, is_permuted, short, repeats,
-        model, tokens, written, id, words, packed, beyond (rerank: an index that was not sent),
-        cut (a stream that ends without a reason).
+        model, tokens, written, id, words (how many), said (these words), packed,
+        beyond (rerank: an index that was not sent), cut (a stream that ends without a reason).
     """
 
     status: int | None = None

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from eai.api.v1 import (
     api_keys,
     audit,
+    dlp,
     documents,
     finops,
     gateway,
@@ -48,6 +49,7 @@ def routers() -> Sequence[APIRouter]:
         jobs.router,
         models.router,
         gateway.router,
+        dlp.router,
         openai.router,
         kill_switches.router,
         provider_endpoints.router,

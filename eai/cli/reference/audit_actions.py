@@ -83,6 +83,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.MODEL_INVOKE: "The gateway called a model: which, at which level, for what; or refused to.",
     AuditAction.MODEL_RESULT: "What a provider answered to a call.",
     AuditAction.MODEL_UNKNOWN: "A call to a provider of which no outcome is known, charged at its bound.",
+    AuditAction.DLP_SCAN: "Texts were searched for a client: how many, and what was found in them.",
     AuditAction.QUOTA_SET: "A quota was set: whose, of what, how much and per which period.",
     AuditAction.INTEGRITY_ADOPT_INDEX: "An operator said that this database owns the vector store.",
     AuditAction.INTEGRITY_REPAIR: "What contradicts itself in rows, index and ledger was mended.",

@@ -21,11 +21,13 @@ class OwnRights:
 class Strictest:
     """The rights of passages under these spans: the strictest of every span that a passage touches.
 
-    Only those whom all these spans name may read it. The spans are cut into disjoint stretches once, so
-    that a thousand of them over a text of fifty thousand passages cost little more than one.
+    Only those whom all these spans name may read it; none is below `floor`. The spans are cut into disjoint
+    stretches once, so that a thousand of them over a text of fifty thousand passages cost little more than
+    one.
     """
 
-    def __init__(self, spans: Sequence[SpanRights]) -> None:
+    def __init__(self, spans: Sequence[SpanRights], floor: Classification | None = None) -> None:
+        self._floor = floor
         self._starts = sorted({at for span in spans for at in (span.start, span.end)})
         self._rights = _stretches(self._starts, spans)
         before = [OwnRights(), *self._rights]
@@ -40,7 +42,7 @@ class Strictest:
     def between(self, start: int, end: int) -> OwnRights:
         """The rights of the passage `[start, end)`."""
         readers: Readers = None
-        level: Classification | None = None
+        level = self._floor
         first = max(bisect_right(self._starts, start) - 1, 0)
         for own in self._rights[first : bisect_left(self._starts, end)]:
             readers = both(readers, own.readers)

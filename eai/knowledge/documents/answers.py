@@ -1,14 +1,16 @@
 """Documents turned into what clients read."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.schemas import (
+    DlpFound,
     DocumentError,
     DocumentOut,
     DocumentStatus,
@@ -18,6 +20,7 @@ from eai.knowledge.documents.schemas import (
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.i18n import Language, messages
+from eai.tenants.dlp_rules import DlpEntity
 
 
 def document_out(
@@ -34,14 +37,16 @@ def document_out(
         pending_version=None if view.newest.id == shown.id else _pending(view.newest),
         job_id=view.newest.job_id if base.rights.can_write and view.newest.status != "ready" else None,
         error=_error_out(shown.error),
-        classification=base.level_of(level_at(document.classification)),
+        classification=effective_level(base, document),
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
         source_uri=document.source_uri,
         source_uri_verified=document.source_uri_verified,
         source_connector=document.source_connector,
         content_type=shown.content_type,
+        source_hash=shown.source_hash.hex() if base.rights.can_write and view.is_shown else None,
         content_hash=_content_hash(subject, base, document, shown) if view.is_shown else None,
+        dlp=_found(subject, base, document, shown) if view.is_shown else None,
         language=shown.language,
         metadata=document.metadata_,
         labels=document.labels,
@@ -77,10 +82,12 @@ def version_out(
     )
 
 
-def may_know_digest(
+def reads_all_parts(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, chunk_rights: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Whether these rights of parts hide none from `subject`: a digest would confirm guesses at it."""
+    """Whether these rights of parts hide none from `subject`: a digest would confirm guesses at it, and so
+    would what was found in it.
+    """
     if not base.rights.can_read_passages or not _is_named(subject, document.readers):
         return False  # who may configure a base is shown what is in it, and reads none of it
     own = level_at(document.classification)
@@ -117,9 +124,22 @@ def _content_hash(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> str | None:
     """The digest of the text, unless a part is hidden from the caller."""
-    if version.content_hash is None or not may_know_digest(subject, base, document, version.chunk_rights):
+    if version.content_hash is None or not reads_all_parts(subject, base, document, version.chunk_rights):
         return None
     return version.content_hash.hex()
+
+
+def _found(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> DlpFound | None:
+    """What DLP found, to whoever may read all of it."""
+    if not reads_all_parts(subject, base, document, version.chunk_rights):
+        return None
+    entities: Counter[DlpEntity] = Counter()
+    for part in (version.dlp, document.dlp):
+        entities.update({DlpEntity(name): count for name, count in part.get("entities", {}).items()})
+    is_redacted = any(part.get("redacted", False) for part in (version.dlp, document.dlp))
+    return DlpFound(entities=dict(sorted(entities.items())), redacted=is_redacted)
 
 
 def _is_named(subject: Subject, readers: Collection[str] | None) -> bool:

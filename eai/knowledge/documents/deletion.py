@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 from sqlalchemy import func
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import SYSTEM, Resource
@@ -22,6 +21,7 @@ from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import apply_tallies, uncounted
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.documents.access import hold_document
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.schemas import ReceiptOut
 from eai.knowledge.legal_hold_rows import LegalHoldRows
@@ -175,7 +175,7 @@ async def _mark(
             "kind": "document",
             "base_id": base.id,
             "readers": row.readers,
-            "classification": base.level_of(level_at(row.classification)).rank,
+            "classification": effective_level(base, row).rank,
             "generations": [generation.id for generation in generations],
             "job_id": job,
             "requested_by": requested_by,

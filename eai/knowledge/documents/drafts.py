@@ -26,7 +26,10 @@ class SpanRights:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A new document. `classification` None follows the base, live."""
+    """A new document. `classification` None follows the base, live.
+
+    `dlp` is what was found in its fields, and `level` what that raises it to.
+    """
 
     id: DocumentId
     title: str
@@ -38,6 +41,8 @@ class DocumentDraft:
     readers: Readers = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    dlp: Mapping[str, Any] = field(default_factory=dict)
+    level: Classification | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,9 @@ class VersionDraft:
 class DocumentChanges:
     """Document fields to change; only those named in `given` count. `reason` says why a level falls.
 
-    `source_uri_verified` says of a `source_uri` that is given whether its source vouches for it.
+    `source_uri_verified` says of a `source_uri` that is given whether its source vouches for it. `dlp` None:
+    nobody has looked at the fields. Else what was found in all of them as they will be, and in `level` what
+    that raises the document to.
     """
 
     given: frozenset[str] = frozenset()
@@ -68,6 +75,8 @@ class DocumentChanges:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
+    dlp: Mapping[str, Any] | None = None
+    level: Classification | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.kernel.ids import BaseId, DocumentId, JobId, TenantId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.drafts import StoredVersion
+from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import ExtractedText, VersionOutdated
 from eai.knowledge.documents.version_rows import HELD, ON_ITS_WAY, VersionRows
@@ -30,9 +31,7 @@ async def hold_version(
         {
             "status": HELD,
             "error": None,
-            "content": text.content,
-            "content_hash": text.content_hash,
-            "language": text.language,
+            **text.row,
         },
     )
     await rows.update(stored.document, {})
@@ -62,6 +61,40 @@ async def reject_version(
 ) -> None:
     """Close a held version for good. The caller holds the document."""
     await _leave_hold(session, tenant, base, stored, {"status": "rejected"})
+
+
+async def keep_fields(  # noqa: PLR0917 - one call site, in reading order
+    session: AsyncSession,
+    tenant: TenantId,
+    row: KnowledgeDocument,
+    version: DocumentVersion,
+    before: ShownFields,
+    after: ShownFields,
+) -> None:
+    """Store the fields that a held version comes with as they are to be. The caller holds the document.
+
+    Those that answer together with an older text stay what they are until this one does.
+    """
+    named = {
+        "title": "title",
+        "external_id": "external_id",
+        "source_uri": "source_uri",
+        "metadata_": "metadata",
+    }
+    changed = {
+        column: getattr(after, name)
+        for column, name in named.items()
+        if getattr(after, name) != getattr(before, name)
+    }
+    if "source_uri" in changed:
+        # What led to the source, and was vouched for, is gone.
+        changed |= {"source_uri_verified": False}
+    document = DocumentId(row.id)
+    if changed and row.serving_version_id is None:
+        await DocumentRows(session, tenant, BaseId(row.base_id)).update(document, changed)
+    elif changed:
+        intended = {"intended": {**version.intended, **changed}}
+        await VersionRows(session, tenant, document).update(VersionId(version.id), intended)
 
 
 async def _leave_hold(

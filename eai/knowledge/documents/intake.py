@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import and_
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.errors import NotFound
@@ -21,6 +20,7 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import VersionRows, find_live, set_status
 from eai.knowledge.errors import ExternalIdExists
@@ -117,6 +117,8 @@ async def create_document_with_version(
         "readers": None if draft.readers is None else sorted(draft.readers),
         "metadata_": dict(draft.metadata),
         "labels": dict(draft.labels),
+        "dlp": dict(draft.dlp),
+        "field_level": draft.level and draft.level.rank,
         "created_by": subject.principal,
     }
     if not await rows.insert(values):
@@ -157,7 +159,7 @@ async def hold_external_document(
     await rows.lock_external(connector, external_id)
     found = await rows.find_external(connector, external_id)
     row = None if found is None else await rows.lock(DocumentId(found.id))
-    if row is not None and base.level_of(level_at(row.classification)).exceeds(subject.clearance):
+    if row is not None and effective_level(base, row).exceeds(subject.clearance):
         raise ExternalIdExists
     return row
 
@@ -197,6 +199,13 @@ async def set_version_status(
     newer text.
     """
     return await set_status(session, tenant, version, status, None if error is None else dict(error))
+
+
+async def forget_text(
+    session: AsyncSession, tenant: TenantId, document: DocumentId, version: VersionId
+) -> None:
+    """Leave nothing of what a version says but its hash."""
+    await VersionRows(session, tenant, document).update(version, {"source": None, "content": None})
 
 
 async def check_rights(

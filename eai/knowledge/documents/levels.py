@@ -1,11 +1,25 @@
-"""Who may set which level."""
+"""What a document is worth, and who may set which level."""
 
-from eai.access.classification import Classification
+from eai.access.classification import LEVELS, Classification, highest, level_at
 from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.errors import InvalidInput
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.errors import PermissionMissing
+from eai.knowledge.models import KnowledgeDocument
+
+
+def found_level(row: KnowledgeDocument) -> Classification | None:
+    """The level that the document is not below for what DLP found in it, whatever anybody sets."""
+    ranks = [rank for rank in (row.text_level, row.field_level) if rank is not None]
+    return LEVELS[max(ranks)] if ranks else None
+
+
+def effective_level(
+    base: BaseHandle, row: KnowledgeDocument, chunk: Classification | None = None
+) -> Classification:
+    """The level of the document, or of a part of it with a level of its own."""
+    return highest(base.level_of(level_at(row.classification), chunk), found_level(row))
 
 
 def check_change(

@@ -18,7 +18,8 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import OwnRights, spans_from_rows
 from eai.knowledge.documents.access import document_id, find_document
-from eai.knowledge.documents.schemas import ChunkOut, ContentOut
+from eai.knowledge.documents.levels import effective_level
+from eai.knowledge.documents.schemas import ChunkOut, ContentOut, RedactionOut
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
 from eai.knowledge.provenance import Position, Provenance
@@ -41,7 +42,7 @@ class _Opened:
             tenant=TenantId(row.tenant_id),
             document_readers=None if row.readers is None else frozenset(row.readers),
             chunk_readers=own.readers,
-            classification=self.base.level_of(level_at(row.classification), own.classification),
+            classification=effective_level(self.base, row, own.classification),
             is_live=row.deleting_since is None
             and row.serving_version_id == self.version.id
             and self.version.status == "ready",
@@ -89,15 +90,22 @@ async def read_content(
     if not opened.lets_read(OwnRights()):
         raise NotFound
     base, row, version = opened.base, opened.row, opened.version
-    text = await VersionRows(session, base.tenant, DocumentId(row.id)).text_of(VersionId(version.id))
+    versions = VersionRows(session, base.tenant, DocumentId(row.id))
+    text, found = await versions.text_of(VersionId(version.id))
+    hidden = await _hidden(session, opened)
     out = ContentOut(
         document_id=row.id,
         version=str(version.number),
         title=row.title,
         content_type=version.content_type,
         language=version.language,
-        classification=base.level_of(level_at(row.classification)),
-        content=_blank(text or "", await _hidden(session, opened)),
+        classification=effective_level(base, row),
+        content=_blank(text, hidden),
+        redactions=[
+            RedactionOut(**each)
+            for each in found.get("redactions", ())
+            if not any(start < each["end"] and each["start"] < end for start, end in hidden)
+        ],
     )
     return out, opened.evidence(AuditAction.DOCUMENT_READ, Resource("document", str(row.id)))
 
@@ -144,7 +152,7 @@ def _blank(text: str, hidden: list[tuple[int, int]]) -> str:
 
 
 def _chunk_out(base: BaseHandle, row: KnowledgeDocument, version: DocumentVersion, chunk: Chunk) -> ChunkOut:
-    level = base.level_of(level_at(row.classification), _own(chunk).classification)
+    level = effective_level(base, row, _own(chunk).classification)
     return ChunkOut(
         chunk_id=chunk.chunk_id,
         document_id=row.id,

@@ -1,6 +1,6 @@
 """Changes a document's fields and rights, and adds new versions that will bring theirs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,7 +11,8 @@ from eai.kernel.errors import NotFound
 from eai.kernel.ids import DocumentId, JobId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.alignment import align_classes
-from eai.knowledge.chunks.spans import both, spans_from_rows, spans_to_rows
+from eai.knowledge.chunks.repository import ChunkRights
+from eai.knowledge.chunks.spans import OwnRights, Strictest, both, spans_from_rows, spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import (
     DocumentChanges,
@@ -21,7 +22,7 @@ from eai.knowledge.documents.drafts import (
     VersionDraft,
 )
 from eai.knowledge.documents.intake import version_row
-from eai.knowledge.documents.levels import check_change
+from eai.knowledge.documents.levels import check_change, found_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
 from eai.knowledge.documents.span_rights import check_spans
@@ -29,6 +30,8 @@ from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.errors import VersionSuperseded
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
+
+_RIGHTS = frozenset({"readers", "classification", "field_level"})
 
 
 async def add_version(  # noqa: PLR0917 - one call site, in reading order
@@ -104,7 +107,7 @@ async def change_document(
     differing = {field: value for field, value in wanted.items() if value != getattr(row, field)}
     await VersionRows(session, base.tenant, DocumentId(row.id)).forget_intended(wanted.keys())
     await apply_fields(session, jobs, base, row, differing)
-    return frozenset(differing)
+    return frozenset("dlp" if field == "field_level" else field for field in differing)
 
 
 async def apply_fields(
@@ -119,8 +122,22 @@ async def apply_fields(
         return
     await DocumentRows(session, base.tenant, base.id).update(DocumentId(row.id), values)
     await session.refresh(row)
-    if values.keys() & {"readers", "classification"} and await align_classes(session, row):
+    own = await _own_rights(session, base, row) if "field_level" in values else None
+    if values.keys() & _RIGHTS and await align_classes(session, row, own):
         await queue(session, jobs, MOVE_RIGHTS, base, DocumentId(row.id))
+
+
+async def _own_rights(
+    session: AsyncSession, base: BaseHandle, row: KnowledgeDocument
+) -> Callable[[ChunkRights], OwnRights] | None:
+    """What the passages that answer add to their document's rights, under the level it has now."""
+    if row.serving_version_id is None:
+        return None
+    versions = VersionRows(session, base.tenant, DocumentId(row.id))
+    version = await versions.find(VersionId(row.serving_version_id))
+    spans = () if version is None else spans_from_rows(version.chunk_rights)
+    strictest = Strictest(spans, found_level(row))
+    return lambda chunk: strictest.between(chunk.start, chunk.end)
 
 
 async def check_changes(
@@ -217,7 +234,8 @@ def _fields(changes: DocumentChanges) -> dict[str, Any]:
         "labels": dict(changes.labels),
     }
     given = changes.given | ({"source_uri_verified"} if "source_uri" in changes.given else set())
-    return {field: value for field, value in values.items() if field.rstrip("_") in given}
+    found = {} if changes.dlp is None else {"dlp": dict(changes.dlp), "field_level": rank_of(changes.level)}
+    return {field: value for field, value in values.items() if field.rstrip("_") in given} | found
 
 
 def _stricter_level(base: BaseHandle, row: KnowledgeDocument, changes: DocumentChanges) -> int | None:

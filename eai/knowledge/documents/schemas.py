@@ -13,6 +13,7 @@ from eai.access.classification import Classification
 from eai.knowledge.bases.schemas import Reason, Reference
 from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.provenance import Position, Provenance
+from eai.tenants.dlp_rules import DlpEntity
 from eai.tenants.names import clean_name
 from eai.tenants.schemas import Schema
 
@@ -106,13 +107,23 @@ class PendingVersion(Schema):
     error: DocumentError | None = None
 
 
+class DlpFound(Schema):
+    """How many of each entity were found in a document's text and in what is shown with it.
+
+    `redacted` says that some were replaced by their names before anything was stored.
+    """
+
+    entities: dict[DlpEntity, int]
+    redacted: bool
+
+
 class DocumentOut(Schema):
     """A document. `classification` is its effective level.
 
     `readers` is told to those who may write, and is null otherwise; so is `job_id`, the job of the newest
-    version while it does not answer. `content_hash` is null where a part of
-    the text is hidden from the caller. `chunks_count` counts what the caller may read; everything for those
-    who manage the base.
+    version while it does not answer, and `source_hash`, of the bytes that were submitted. `content_hash`, of
+    the text, and `dlp` are null where a part of the text is hidden from the caller. `chunks_count` counts
+    what the caller may read; everything for those who manage the base.
     """
 
     id: UUID
@@ -130,7 +141,9 @@ class DocumentOut(Schema):
     source_uri_verified: bool
     source_connector: str
     content_type: str
+    source_hash: str | None
     content_hash: str | None
+    dlp: DlpFound | None
     language: str | None
     metadata: dict[str, Any]
     labels: dict[str, str]
@@ -157,10 +170,24 @@ class VersionOut(Schema):
     updated_at: datetime
 
 
+class RedactionOut(Schema):
+    """What was replaced: `[start, end)` of the text says so in place of `[source_start, source_end)`.
+
+    The latter counts in the text as it was extracted from what was submitted.
+    """
+
+    entity: DlpEntity
+    start: int
+    end: int
+    source_start: int
+    source_end: int
+
+
 class ContentOut(Schema):
     """The extracted text of the version that answers.
 
-    Characters of passages that the caller may not read are spaces, so that offsets stay true.
+    Characters of passages that the caller may not read are spaces, so that offsets stay true. `redactions`
+    are what was taken out before anything was stored, as far as the caller may read the text around.
     """
 
     document_id: UUID
@@ -170,6 +197,7 @@ class ContentOut(Schema):
     language: str | None
     classification: Classification
     content: str
+    redactions: list[RedactionOut]
 
 
 class ChunkOut(Schema):

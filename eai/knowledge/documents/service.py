@@ -2,7 +2,6 @@
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
@@ -17,6 +16,8 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.documents.access import find_document, hold_document
 from eai.knowledge.documents.answers import document_out, version_out
 from eai.knowledge.documents.drafts import DocumentChanges
+from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
+from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.replacing import change_document
 from eai.knowledge.documents.schemas import DocumentAcl, DocumentOut, DocumentPatch, VersionOut
 from eai.knowledge.documents.span_rights import change_spans
@@ -31,8 +32,9 @@ from eai.platform.listing import next_key
 class Documents:
     """The documents of a tenant's bases, as one subject may see and change them."""
 
-    def __init__(self, audit: Audit, jobs: Jobs) -> None:
+    def __init__(self, audit: Audit, jobs: Jobs, screen: FieldScreen) -> None:
         self._audit = audit
+        self._screen = screen
         self._jobs = jobs
 
     async def get(
@@ -100,10 +102,13 @@ class Documents:
         *,
         revision: int | None,
     ) -> DocumentOut:
-        """Change title and metadata."""
+        """Change title and metadata. Raises what the screen has against them."""
         base, row = await hold_document(session, subject, base_reference, reference, revision)
         given = {f for f in ("title", "metadata") if getattr(patch, f) is not None}
         changes = DocumentChanges(frozenset(given), title=patch.title, metadata=patch.metadata or {})
+        changes = await screened_changes(
+            self._screen, session, subject, ShownFields.of(row, {}), changes, is_alone=True
+        )
         changed = await change_document(session, self._jobs, subject, base, row, changes=changes)
         out = await self.describe(session, subject, base, DocumentId(row.id))
         if changed:
@@ -133,7 +138,7 @@ class Documents:
         missing.
         """
         base, row = await hold_document(session, subject, base_reference, reference, revision)
-        before = base.level_of(level_at(row.classification))
+        before = effective_level(base, row)
         changed = await change_document(session, self._jobs, subject, base, row, changes=_acl_changes(acl))
         if acl.chunk_readers is not None:
             spans = tuple(given.span() for given in acl.chunk_readers)

@@ -2,22 +2,23 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import numpy as np
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import rank_of
+from eai.access.classification import Classification, highest, rank_of
 from eai.kernel.ids import DocumentId, JobId, VersionId, point_id
 from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.alignment import Tallies, apply_tallies, class_of, uncounted
 from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
-from eai.knowledge.chunks.spans import OwnRights
-from eai.knowledge.documents.drafts import PreparedChunk, StoredVersion
+from eai.knowledge.chunks.spans import OwnRights, spans_to_rows
+from eai.knowledge.documents.drafts import PreparedChunk, SpanRights, StoredVersion
+from eai.knowledge.documents.levels import found_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, IncomingVersion, VersionRows
 from eai.knowledge.models import KnowledgeDocument
@@ -45,11 +46,32 @@ class GenerationMoved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """What a version says: the text that chunk offsets count in."""
+    """What a version says: the text that chunk offsets count in.
+
+    `dlp` and `dlp_spans` are what was found in it and where, `level` and `field_level` what the text and what
+    is shown with it are raised to. `spans` None: the parts are those that came with the text; else the text
+    was redacted, and they count in what it is now.
+    """
 
     content: str
     content_hash: bytes
     language: str
+    dlp: Mapping[str, Any] = field(default_factory=dict)
+    dlp_spans: Mapping[str, Any] = field(default_factory=dict)
+    level: Classification | None = None
+    field_level: Classification | None = None
+    spans: Sequence[SpanRights] | None = None
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The text as the row of its version has it."""
+        return {
+            "content": self.content,
+            "content_hash": self.content_hash,
+            "language": self.language,
+            "dlp": dict(self.dlp),
+            "dlp_spans": dict(self.dlp_spans),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +127,14 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     version = await _check_current(versions, searched, stored, source_hash)
     answering = document.serving_version_id
     before = None if answering is None else VersionId(answering)
-    await rows.update(stored.document, {"serving_version_id": stored.version, **version.intended})
-    if version.intended:
-        await session.refresh(document)
-    placements = [Placement(base.generation, chunks), *([beside] if beside else [])]
+    levels = _levels(document, version, text)
+    await rows.update(stored.document, {"serving_version_id": stored.version, **version.intended, **levels})
+    await session.refresh(document)
+    floor = found_level(document)
+    placements = [
+        Placement(each.generation, [_not_below(floor, chunk) for chunk in each.chunks])
+        for each in (Placement(base.generation, chunks), *([beside] if beside else []))
+    ]
     added = [
         sole
         for each in placements
@@ -121,9 +147,8 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
         {
             "status": "ready",
             "error": None,
-            "content": text.content,
-            "content_hash": text.content_hash,
-            "language": text.language,
+            **text.row,
+            **_in_place_of_source(text),
         },
     )
     lost = await uncounted(session, base.tenant, base.id, stored.document, before) if before else {}
@@ -137,6 +162,26 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     if any(each.is_moved for each in added):
         await queue(session, jobs, MOVE_RIGHTS, base, stored.document)
     return before
+
+
+def _levels(
+    document: KnowledgeDocument, version: IncomingVersion, text: ExtractedText
+) -> dict[str, int | None]:
+    """What DLP found weighs from now on. Fields may have changed since they were looked at with the text."""
+    known = version.intended.get("field_level", document.field_level)
+    levels = [rank for rank in (known, rank_of(text.field_level)) if rank is not None]
+    return {"text_level": rank_of(text.level), "field_level": max(levels, default=None)}
+
+
+def _not_below(floor: Classification | None, chunk: PreparedChunk) -> PreparedChunk:
+    return chunk if floor is None else replace(chunk, classification=highest(floor, chunk.classification))
+
+
+def _in_place_of_source(text: ExtractedText) -> dict[str, Any]:
+    """Of a redacted text the source goes: what was taken out is in it."""
+    if text.spans is None:
+        return {}
+    return {"source": text.content.encode(), "chunk_rights": spans_to_rows(text.spans)}
 
 
 async def queue(

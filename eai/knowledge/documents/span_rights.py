@@ -6,7 +6,6 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import level_at
 from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.ids import BaseId, DocumentId, JobId, PrincipalId, TenantId, VersionId
@@ -16,7 +15,7 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import Strictest, spans_to_rows
 from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import Readers, SpanRights
-from eai.knowledge.documents.levels import check_change
+from eai.knowledge.documents.levels import check_change, effective_level, found_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
 from eai.knowledge.documents.submitter import submitter
@@ -49,14 +48,13 @@ async def change_spans(  # noqa: PLR0917 - one call site, in reading order
         raise DocumentNotReady
     document = DocumentId(row.id)
     await check_spans(session, subject, base, spans)
-    strictest, version = Strictest(spans), VersionId(row.serving_version_id)
+    strictest, version = Strictest(spans, found_level(row)), VersionId(row.serving_version_id)
     rights = await ChunkRows(session, base.tenant).rights(document)
     chunks = [chunk for chunk in rights if chunk.version == version]
     for chunk in chunks:
         after = strictest.between(chunk.start, chunk.end)
-        own = level_at(row.classification)
-        before = base.level_of(own, chunk.classification)
-        check_change(subject, base, before, base.level_of(own, after.classification), reason)
+        before = effective_level(base, row, chunk.classification)
+        check_change(subject, base, before, effective_level(base, row, after.classification), reason)
         _check_readers(subject, base, chunk.readers, after.readers)
     if not await _replace(session, base, document, version, spans):
         return False

@@ -19,7 +19,7 @@ from eai.platform.schema import Json
 
 ON_ITS_WAY = ("pending", "processing")
 HELD = "quarantined"
-_HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content))
+HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content), defer(DocumentVersion.dlp_spans))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,13 @@ class VersionRows:
     async def find(self, version: VersionId) -> DocumentVersion | None:
         """The version, without its text."""
         statement = select(DocumentVersion).where(*self._mine(), DocumentVersion.id == version)
-        return await self._session.scalar(
-            statement.options(*_HEAVY).execution_options(populate_existing=True)
-        )
+        return await self._session.scalar(statement.options(*HEAVY).execution_options(populate_existing=True))
 
     async def newest(self) -> DocumentVersion | None:
         """The newest version, without its text."""
         statement = select(DocumentVersion).where(*self._mine()).order_by(DocumentVersion.number.desc())
         return await self._session.scalar(
-            statement.limit(1).options(*_HEAVY).execution_options(populate_existing=True)
+            statement.limit(1).options(*HEAVY).execution_options(populate_existing=True)
         )
 
     async def size(self, version: VersionId) -> int:
@@ -130,10 +128,12 @@ class VersionRows:
         ).one_or_none()
         return None if row is None else IncomingVersion(*row)
 
-    async def text_of(self, version: VersionId) -> str | None:
-        """What the version says."""
-        statement = select(DocumentVersion.content).where(*self._mine(), DocumentVersion.id == version)
-        return await self._session.scalar(statement)
+    async def text_of(self, version: VersionId) -> tuple[str, Json]:
+        """What the version says, and where what DLP found in it stands."""
+        statement = select(DocumentVersion.content, DocumentVersion.dlp_spans)
+        mine = statement.where(*self._mine(), DocumentVersion.id == version)
+        content, spans = (await self._session.execute(mine)).one()
+        return content or "", spans
 
     async def page(self, page: PageRequest) -> Sequence[DocumentVersion]:
         """Versions, newest first; one more than asked for when more follow."""
@@ -141,7 +141,7 @@ class VersionRows:
         if page.after is not None:
             statement = statement.where(DocumentVersion.number < int(page.after[0]))
         ordered = statement.order_by(DocumentVersion.number.desc()).limit(page.limit + 1)
-        return (await self._session.scalars(ordered.options(*_HEAVY))).all()
+        return (await self._session.scalars(ordered.options(*HEAVY))).all()
 
     async def update(self, version: VersionId, values: Mapping[str, Any]) -> None:
         """Change a version's row."""
@@ -185,7 +185,7 @@ async def find_live(
         .where(DocumentVersion.tenant_id == tenant, DocumentVersion.id == version)
         .where(KnowledgeDocument.base_id == base, KnowledgeDocument.deleting_since.is_(None))
     )
-    return await session.scalar(statement.options(*_HEAVY).execution_options(populate_existing=True))
+    return await session.scalar(statement.options(*HEAVY).execution_options(populate_existing=True))
 
 
 async def set_status(

@@ -90,7 +90,11 @@ class ViewRows:
             )
             .where(*self._mine)
             .options(
-                defer(serving.source), defer(serving.content), defer(newest.source), defer(newest.content)
+                *(
+                    defer(column)
+                    for version in (serving, newest)
+                    for column in (version.source, version.content, version.dlp_spans)
+                )
             )
             .execution_options(populate_existing=True)
         )

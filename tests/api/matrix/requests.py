@@ -162,6 +162,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
         {"model": ids.ranker, "query": "parcel", "documents": ["A parcel.", "A letter."]}
     ),
     "create_chat_completion": lambda ids: Valid({"model": ids.talker, "messages": _SAID}),
+    "scan_texts": lambda _: Valid({"texts": ["Write to jean@exemple.fr"]}),
     "create_openai_embeddings": lambda _: Valid({"model": "local-hash-256", "input": ["parcel"]}),
     "create_openai_chat_completion": lambda ids: Valid({"model": ids.talker, "messages": _SAID}),
     "list_openai_models": lambda _: Valid(),

@@ -9,11 +9,11 @@ from sqlalchemy import text
 from eai.access.classification import Classification
 from eai.audit.entries import SYSTEM
 from eai.audit.service import Audit
+from eai.dlp.errors import DlpBlocked
 from eai.dlp.ports import DlpRules, Verdict
 from eai.dlp.scanner import PatternScanner
 from eai.gateway.calls import Caller, EmbeddingCall, Operation
 from eai.gateway.catalogue import LOCAL_HASH_256
-from eai.gateway.errors import DlpBlocked
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import RegisteredModel
 from eai.integrations.local_models import HashEmbedder

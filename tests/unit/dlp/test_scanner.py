@@ -39,7 +39,9 @@ async def test_nothing_follows_from_a_text_without_entities() -> None:
         (f"Card {CARD}", "raise", "confidential"),
         (f"Compte {IBAN}", "raise", "confidential"),
         (f"NIR {NIR}", "raise", "confidential"),
-        (f"Key {KEY}", "block", None),
+        (f"Key {KEY}", "quarantine", None),
+        (f"Passeport 12AB34567, {ADDRESS}", "raise", "confidential"),
+        ("Tél. 06 12 34 56 78, SIREN 552 100 554", "record", None),
         (f"Write to {ADDRESS}", "record", None),
     ],
 )
@@ -53,9 +55,9 @@ async def test_the_strictest_consequence_counts_and_each_keeps_its_own() -> None
     assert verdict.findings == (
         Finding("email", 0, 0, 22, DlpAction.RECORD),
         Finding("payment_card", 0, 24, 43, DlpAction.RAISE),
-        Finding("api_key", 1, 0, 40, DlpAction.BLOCK),
+        Finding("api_key", 1, 0, 40, DlpAction.QUARANTINE),
     )
-    assert verdict.action is DlpAction.BLOCK
+    assert verdict.action is DlpAction.QUARANTINE
     assert verdict.level is Classification.CONFIDENTIAL
 
 

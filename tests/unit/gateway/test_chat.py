@@ -6,6 +6,8 @@ from uuid import UUID
 
 from eai.access.classification import Classification
 from eai.audit.entries import SYSTEM
+from eai.dlp.scanner import PatternScanner
+from eai.gateway.answer_screen import AnswerScreen
 from eai.gateway.calls import Caller, ChatCall, Operation, Usage
 from eai.gateway.chat import ChatStream
 from eai.gateway.controls import Intent
@@ -38,6 +40,9 @@ def entry_of(text: str) -> Open:
     return Open(Intent.of(call, Facts(MODEL)), call, None, Usage(len(text), 10_000))
 
 
+SCREEN = AnswerScreen(PatternScanner(), {}, Classification.SECRET)
+
+
 async def counted_pieces(count: int) -> AsyncIterator[ProviderDelta]:
     """As servers write them that count with every piece."""
     for number in range(count):
@@ -47,7 +52,7 @@ async def counted_pieces(count: int) -> AsyncIterator[ProviderDelta]:
 
 async def test_counting_with_every_piece_does_not_measure_again_what_was_sent() -> None:
     entry = entry_of("é" * 1_000_000)
-    stream = ChatStream(entry, counted_pieces(5_000))
+    stream = ChatStream(entry, counted_pieces(5_000), SCREEN)
     started = time.process_time()
     assert [words async for words in stream] == ["x"]
     assert time.process_time() - started < 2

@@ -50,6 +50,11 @@ NUMBERS = {
     "with words between": lambda text: _grouped(text, " and then "),
     "with a letter for a digit": lambda text: text[:-1] + "l",
 }
+PHONES = {
+    **NUMBERS,
+    "two by two": lambda text: " ".join(text[at : at + 2] for at in range(0, len(text), 2)),
+    "as from abroad": lambda text: f"+33 {text[1:]}",
+}
 MAILS = {
     **ANY,
     "in capitals": str.upper,
@@ -69,28 +74,50 @@ NAMES = {
 }
 
 
+def _siren(digits: str) -> str:
+    return f"{digits[:8]}{luhn(digits[:8])}"
+
+
+def _siret(digits: str) -> str:
+    body = f"{_siren(digits)}{digits[8:12]}"
+    return f"{body}{luhn(body)}"
+
+
+def _vat(digits: str) -> str:
+    siren = _siren(digits)
+    return f"FR{(12 + 3 * (int(siren) % 97)) % 97:02}{siren}"
+
+
+def _nir(number: int, digits: str) -> str:
+    body = f"{number % 2 + 1}{number + 50}{number % 12 + 1:02}75{digits[:3]}{digits[3:6]}"
+    return f"{body}{97 - int(body) % 97:02}"
+
+
+MADE: Mapping[str, Callable[[int, str], str]] = {
+    "payment_card": lambda _, digits: f"4{digits[:14]}{luhn(f'4{digits[:14]}')}",
+    "iban": lambda _, digits: iban("FR", digits[:21] + luhn(digits[:21])[0] + "7"),
+    "nir": _nir,
+    "email": lambda number, digits: f"person{digits[:5]}.{number}@example.org",
+    "phone": lambda _, digits: f"06{digits[:8]}",
+    "siren": lambda _, digits: _siren(digits),
+    "siret": lambda _, digits: _siret(digits),
+    "vat": lambda _, digits: _vat(digits),
+    "passport": lambda number, digits: f"{digits[:2]}{chr(65 + number)}{chr(90 - number)}{digits[2:7]}",
+    "identity_card": lambda _, digits: digits[:12],
+    "": lambda number, _: f"{FIRST[number % 10]} {LAST[(number * 3 + number // 10) % 10]}",
+}
+
+
 def values(entity: str) -> Iterator[str]:
     """Some identifiers of a kind, the same in every run."""
     chance = random.Random(entity)
     for number in range(VALUES):
-        digits = "".join(chance.choice("0123456789") for _ in range(24))
-        match entity:
-            case "payment_card":
-                yield f"4{digits[:14]}{luhn(f'4{digits[:14]}')}"
-            case "iban":
-                yield iban("FR", digits[:21] + luhn(digits[:21])[0] + "7")
-            case "nir":
-                body = f"{number % 2 + 1}{number + 50}{number % 12 + 1:02}75{digits[:3]}{digits[3:6]}"
-                yield f"{body}{97 - int(body) % 97:02}"
-            case "email":
-                yield f"person{digits[:5]}.{number}@example.org"
-            case _:
-                yield f"{FIRST[number % 10]} {LAST[(number * 3 + number // 10) % 10]}"
+        yield MADE[entity](number, "".join(chance.choice("0123456789") for _ in range(24)))
 
 
 def spellings(entity: str) -> Mapping[str, Callable[[str], str]]:
     """Every way in which identifiers of this kind are spelt here."""
-    return {"email": MAILS, "": NAMES}.get(entity, NUMBERS)
+    return {"email": MAILS, "phone": PHONES, "": NAMES}.get(entity, NUMBERS)
 
 
 def occurrences(entity: str) -> Iterator[tuple[str, str, str]]:

@@ -10,9 +10,11 @@ from eai.dlp.normalisation import normalise
 from eai.dlp.recognition import RECOGNISERS, recognise
 from eai.privacy.identifiers import Identifiers, entity_of, is_too_short
 from eai.privacy.recall import MEASURED, Measured, interval, recall_of
-from tests.unit.privacy.spellings import occurrences, spellings
+from tests.unit.privacy.spellings import NUMBERS, occurrences, spellings
 
-ENTITIES = ("payment_card", "iban", "nir", "email", "")
+ENTITIES = (
+    "payment_card", "iban", "nir", "email", "phone", "siren", "siret", "vat", "passport", "identity_card", "",
+)  # fmt: skip
 
 
 def measure(entity: str) -> tuple[Measured, set[str]]:
@@ -33,6 +35,18 @@ MISSED = {
     "iban": {"with words between", "with a letter for a digit"},
     "nir": {"with words between", "with a letter for a digit"},
     "email": {"spelt out", "across two lines"},
+    "phone": {"as from abroad", "in hexadecimal", "with words between", "with a letter for a digit"},
+    "siren": {"in hexadecimal", "with words between", "with a letter for a digit"},
+    "siret": {"with words between", "with a letter for a digit"},
+    "vat": {"with words between", "with a letter for a digit"},
+    # Of so few digits, it is no number that is written in groups of any kind.
+    "passport": {
+        *(way for way in NUMBERS if way.startswith("in groups")),
+        "in hexadecimal",
+        "with words between",
+        "with a letter for a digit",
+    },
+    "identity_card": {"with words between", "with a letter for a digit"},
     # Escapes of more than one byte are not put together, and few bytes in hexadecimal are not looked at.
     "": {"last name first", "by its initial", "escaped", "in hexadecimal"},
 }

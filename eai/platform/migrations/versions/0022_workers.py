@@ -2,13 +2,8 @@
 
 from alembic import op
 
-<<<<<<<< HEAD:eai/platform/migrations/versions/0022_workers.py
 revision = "0022"
 down_revision = "0021"
-========
-revision = "0027"
-down_revision = "0026"
->>>>>>>> land/issue45:eai/platform/migrations/versions/0027_workers.py
 
 
 def upgrade() -> None:
