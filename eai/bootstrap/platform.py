@@ -47,6 +47,7 @@ from eai.reindex.running import EMBEDDINGS_REINDEX, Reindexing
 from eai.reindex.service import Reindexes
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
+from eai.tenants.key_rewrapping import REWRAP_KEYS, KeyRewrapping
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
 
@@ -70,6 +71,7 @@ class Platform:
     onboarding: Onboarding
     tenants: Tenants
     tenant_settings: TenantSettings
+    key_rewrapping: KeyRewrapping
     principals: Principals
     groups: Groups
     api_keys: ApiKeys
@@ -113,7 +115,8 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     later = try_later(platform.database, platform.jobs)
     dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
-    return {**knowledge, INGESTION_JOB: ingestion, **reindex, **platform.integrity_jobs.handlers()}
+    keys = {REWRAP_KEYS: JobHandler(platform.key_rewrapping.run, later)}
+    return {**knowledge, INGESTION_JOB: ingestion, **reindex, **keys, **platform.integrity_jobs.handlers()}
 
 
 async def warm_up(platform: Platform) -> None:
@@ -132,5 +135,6 @@ async def maintain(platform: Platform) -> None:
     await platform.checkpointing.issue_due()
     await platform.expired_calls.close_due()
     await platform.retrieval_counts.forget_due()
+    await platform.key_rewrapping.remove_due()
     await platform.integrity_jobs.queue_due(platform.settings.worker.integrity_interval_s)
     await platform.reindex_sweep.run_due()
