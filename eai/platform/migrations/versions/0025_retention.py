@@ -5,7 +5,7 @@ from alembic import op
 from eai.platform.tenancy import tenant_table
 
 revision = "0025"
-down_revision = "0022"
+down_revision = "0024"
 
 
 def upgrade() -> None:
