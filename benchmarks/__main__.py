@@ -14,6 +14,7 @@ BENCHMARKS = {
     "rights_cost": "what filtering by rights costs in the engine, and whether it loses answers",
     "rights_classes": "what ten, a thousand and fifty thousand different rights in one base cost and lose",
     "query_latency": "what governing a query costs over HTTP, beside the same app doing the bare search",
+    "cache": "what a question costs that was asked before, beside the same searched for",
     "gateway_overhead": "what a call of a model costs through the gateway, beside none and LiteLLM's proxy",
     "quota_under_load": "whether a quota holds under many callers, beside the limits of LiteLLM's proxy",
     "ingest_throughput": "chunks per second over HTTP, beside a bare Haystack pipeline",

@@ -80,6 +80,8 @@ def environ(home: Path, postgres: Postgres, model: str) -> dict[str, str]:
         "EAI_AUDIT_ANCHOR_PATH": str(home / "anchor.jsonl"),
         "EAI_RAG_EMBEDDING_MODEL": model,
         "EAI_EGRESS_ALLOW": "127.0.0.1",
+        # Questions are asked over and over here, to measure what it takes to answer them.
+        "EAI_CACHE_MEMORY_MB": "0",
     }
 
 

@@ -4,7 +4,8 @@ S3-73 no chunk without rights, S3-74 deletion removes vectors, S3-75 tenants are
 French, S3-77 a level above a model's ceiling is refused before any call, S3-78 spaces never mix,
 S3-80 rights of documents and of parts of them, S3-81 a source connector counts when a document comes in and
 when a question is asked, S3-82 what triggers quarantine, S3-83 a held document is found by nobody until a
-steward has let it pass, S3-84 citations say where a passage stands.
+steward has let it pass, S3-84 citations say where a passage stands, S3-85 what is cached is told to nobody
+else, and not once rights or content have changed.
 """
 
 import asyncio
@@ -717,3 +718,117 @@ async def test_s3_83_only_a_steward_decides_and_never_on_an_own_document(company
     path = f"/v1/knowledge-bases/{base}/documents/{own['id']}/review"
     refused = await company.admin.post(path, json={"decision": "release", "comment": "Mine."})
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "self_review_forbidden")
+
+
+async def asked_of_the_model(caller: Caller, capped: RecordingEmbedder, base: str, **more: object) -> int:
+    """How often the model is asked for the vector of a question that finds the refund."""
+    before = len(capped.texts)
+    assert await ask(caller, base, "when is it paid?", **more) == [REFUND]
+    return len(capped.texts) - before
+
+
+async def until_cached(caller: Caller, capped: RecordingEmbedder, base: str) -> None:
+    """Return once the cache answers. Points follow their rows, and end what was cached before."""
+    async with asyncio.timeout(30):
+        while True:
+            before = len(capped.texts)
+            found = await ask(caller, base, "when is it paid?")
+            if found == [REFUND] and len(capped.texts) == before:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def test_s3_85_the_same_question_is_answered_from_the_cache_and_audited_like_any(
+    company: Company, capped: RecordingEmbedder
+) -> None:
+    base = await company.base("tenant:*", embedding_model="capped-256")
+    await company.document(base, REFUND)
+    reader = await company.person("member")
+    assert await asked_of_the_model(reader.api, capped, base) == 1
+    await until_cached(reader.api, capped, base)
+    events = (await company.admin.got("/v1/audit/events", action="knowledge.query"))["data"]
+    cached = [event["facts"].pop("is_cached", False) for event in events]
+    assert (cached[0], cached[-1]) == (False, True)
+    assert events[0]["facts"] == events[-1]["facts"]
+    assert {event["actor"]["principal"] for event in events} == {reader.id}
+
+
+async def test_s3_85_no_other_principal_and_no_other_tenant_is_answered_from_it(
+    governed: Stack, company: Company, capped: RecordingEmbedder
+) -> None:
+    base = await company.base("tenant:*", embedding_model="capped-256")
+    await company.document(base, REFUND)
+    first, second = await company.person("member"), await company.person("member")
+    assert await asked_of_the_model(first.api, capped, base) == 1
+    assert await asked_of_the_model(second.api, capped, base) == 1
+    other = await governed.company()
+    theirs = await other.base(embedding_model="capped-256")
+    await other.document(theirs, REFUND)
+    assert await asked_of_the_model(other.admin, capped, theirs) == 1
+    answer = await other.admin.post(f"/v1/knowledge-bases/{base}/query", json={"query": "when is it paid?"})
+    assert answer.status_code == 404
+
+
+async def test_s3_85_a_revocation_is_honoured_by_the_next_query(
+    company: Company, capped: RecordingEmbedder
+) -> None:
+    """Attack 30: each way in which a right is taken, with the answer in the cache."""
+    reader = await company.person("member")
+    group = await company.group(reader)
+    members = f"/v1/groups/{group.removeprefix('group:')}/members"
+    base = await company.base("tenant:*", embedding_model="capped-256")
+    document = await company.document(base, REFUND, readers=[group])
+    acl = f"/v1/knowledge-bases/{base}/documents/{document}/acl"
+
+    async def is_cached() -> None:
+        await until_cached(reader.api, capped, base)
+
+    async def put(path: str, **body: object) -> None:
+        answer = await company.admin.put(path, json=body)
+        assert answer.status_code == 200, answer.text
+
+    await is_cached()
+    await put(members, members=[])
+    assert await ask(reader.api, base, "when is it paid?") == []
+    await put(members, members=[reader.id])
+    await is_cached()
+    await put(acl, readers=[])
+    assert await ask(reader.api, base, "when is it paid?") == []
+    await put(acl, readers=[group])
+    await is_cached()
+    await put(acl, classification="confidential")
+    assert await ask(reader.api, base, "when is it paid?") == []
+    await put(acl, classification=None, reason="It was published.")
+    await is_cached()
+    removed = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{document}")
+    assert removed.status_code == 200
+    assert await ask(reader.api, base, "when is it paid?") == []
+
+
+async def test_s3_85_nothing_is_cached_above_the_level_that_the_tenant_allows(
+    company: Company, capped: RecordingEmbedder
+) -> None:
+    base = await company.base(embedding_model="capped-256", classification="confidential")
+    await company.document(base, REFUND)
+    assert (await company.admin.got("/v1/settings"))["cache"] == {"max_classification": "internal"}
+    assert [await asked_of_the_model(company.admin, capped, base) for _ in range(2)] == [1, 1]
+    answer = await company.admin.patch("/v1/settings", json={"cache": {"max_classification": "confidential"}})
+    assert answer.status_code == 200, answer.text
+    await until_cached(company.admin, capped, base)
+    answer = await company.admin.patch("/v1/settings", json={"cache": {"max_classification": None}})
+    assert answer.status_code == 200, answer.text
+    assert [await asked_of_the_model(company.admin, capped, base) for _ in range(2)] == [1, 1]
+
+
+async def test_s3_85_a_kill_switch_stops_what_the_cache_could_answer(
+    company: Company, capped: RecordingEmbedder
+) -> None:
+    base = await company.base(embedding_model="capped-256")
+    await company.document(base, REFUND)
+    await until_cached(company.admin, capped, base)
+    switch = {"engaged": True, "reason": "an incident"}
+    assert (await company.admin.put("/v1/kill-switches/tenant", json=switch)).status_code == 200
+    refused = await company.admin.post(
+        f"/v1/knowledge-bases/{base}/query", json={"query": "when is it paid?"}
+    )
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "kill_switch_engaged")

@@ -8,6 +8,7 @@ class AuditAction(StrEnum):
     """What was done, tried or decided. Values are promised to clients; two names never share one."""
 
     TENANT_CREATE = "tenant.create"
+    TENANT_KEYS_REWRAP = "tenant.keys.rewrap"
     PRINCIPAL_CREATE = "principal.create"
     PRINCIPAL_UPDATE = "principal.update"
     PRINCIPAL_DELETE = "principal.delete"

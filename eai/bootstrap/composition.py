@@ -11,6 +11,8 @@ from eai.audit.signing import Signing
 from eai.audit.trail import AuditTrail
 from eai.bootstrap.gateway import Models, Surroundings, compose_gateway
 from eai.bootstrap.platform import Platform
+from eai.cache.ports import CacheStore
+from eai.cache.service import SensitiveCache
 from eai.connectors.service import SourceConnectors
 from eai.dlp.scanner import PatternScanner
 from eai.dlp.service import Scans
@@ -75,6 +77,7 @@ from eai.retention.policies import RetentionPolicies
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
+from eai.tenants.key_rewrapping import KeyRewrapping
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
 
@@ -88,6 +91,7 @@ class Outside:
     outbound: Outbound
     master_key: MasterKey
     opa: OpaPolicies | None
+    cache: CacheStore
 
 
 def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | None) -> Platform:
@@ -136,6 +140,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         onboarding=Onboarding(database, tenants, issuing, audit, warns_of_conflicts=settings.is_production),
         tenants=tenants,
         tenant_settings=TenantSettings(audit),
+        key_rewrapping=KeyRewrapping(database, keyring, jobs, audit),
         principals=Principals(audit, warns_of_conflicts=settings.is_production),
         groups=Groups(audit),
         api_keys=ApiKeys(audit, issuing),
@@ -179,6 +184,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
             audit,
             store="qdrant" if settings.qdrant.url else "embedded",
             rerank_model=settings.models.rag_rerank_model,
+            cache=SensitiveCache(outside.cache, keyring, clock) if settings.cache.keeps else None,
         ),
         integrity=integrity,
         integrity_jobs=IntegrityJobs(

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from eai.bootstrap.composition import Outside, compose
 from eai.bootstrap.gateway import Models, shipped_models
 from eai.bootstrap.platform import Platform
-from eai.integrations import qdrant
+from eai.integrations import cache, qdrant
 from eai.integrations.opa import OpaPolicies
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database, DatabaseUnavailable
@@ -82,7 +82,9 @@ async def _open(stack: AsyncExitStack, settings: Settings, vectors: Vectors | No
     opa = OpaPolicies(settings.policies.opa_url) if settings.policies.opa_url else None
     if opa is not None:
         stack.push_async_callback(opa.close)
-    return Outside(database, store, outbound, master, opa)
+    cached = cache.connect(settings.cache)
+    stack.push_async_callback(cached.close)
+    return Outside(database, store, outbound, master, opa, cached)
 
 
 def _vectors(settings: Settings) -> Vectors:
@@ -97,6 +99,7 @@ def _log_choices(settings: Settings, platform: Platform) -> None:
         "platform.built",
         environment=settings.environment,
         vector_store="qdrant server" if settings.qdrant.url else "embedded engine",
+        cache="redis" if settings.cache.redis_url else f"{settings.cache.memory_mb} MB of memory",
         models=[model.name for model in platform.gateway.models],
     )
 

@@ -58,6 +58,7 @@ from eai.retention.holds import LegalHolds
 from eai.retention.policies import RetentionPolicies
 from eai.retrieval.service import Retrieval
 from eai.review.service import Reviews
+from eai.tenants.key_rewrapping import REWRAP_KEYS, KeyRewrapping
 from eai.tenants.service import Tenants
 from eai.tenants.settings import TenantSettings
 
@@ -81,6 +82,7 @@ class Platform:
     onboarding: Onboarding
     tenants: Tenants
     tenant_settings: TenantSettings
+    key_rewrapping: KeyRewrapping
     principals: Principals
     groups: Groups
     api_keys: ApiKeys
@@ -136,10 +138,12 @@ def job_handlers(platform: Platform) -> Mapping[str, JobHandler]:
     dropping = JobHandler(platform.generation_dropping.run, later, Group.MAINTENANCE)
     reindex = {EMBEDDINGS_REINDEX: reindexing, DROP_GENERATION: dropping}
     documents = {INGESTION_JOB: ingestion, RECUT: recutting}
+    keys = {REWRAP_KEYS: JobHandler(platform.key_rewrapping.run, later)}
     return {
         **knowledge,
         **documents,
         **reindex,
+        **keys,
         **platform.expiry.handlers(),
         **platform.erasing.handlers(),
         **platform.integrity_jobs.handlers(),
@@ -162,6 +166,7 @@ async def maintain(platform: Platform) -> None:
     await platform.checkpointing.issue_due()
     await platform.expired_calls.close_due()
     await platform.retrieval_counts.forget_due()
+    await platform.key_rewrapping.remove_due()
     await platform.integrity_jobs.queue_due(platform.settings.worker.integrity_interval_s)
     await platform.reindex_sweep.run_due()
     await platform.expiry.queue_due(platform.settings.worker.retention_interval_s)

@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import typer
 
+from eai.cli.cache_finding import cache_answers
 from eai.cli.finding import DATABASE_FIRST, Finding, nothing_runs
 from eai.cli.home_settings import settings_to_examine
 from eai.cli.stored_findings import data_agrees, switches_are_told
@@ -251,6 +252,7 @@ CHECKS: tuple[Check, ...] = (
     model_is_installed,
     policy_engine_answers,
     jobs_are_taken,
+    cache_answers,
     data_agrees,
     switches_are_told,
 )

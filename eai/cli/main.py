@@ -14,7 +14,7 @@ from eai.cli.terminal import fail
 from eai.platform.settings import Environment, SettingsError, process_environ
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-keys = typer.Typer(no_args_is_help=True, help="The keys that a development home keeps.")
+keys = typer.Typer(no_args_is_help=True, help="First keys of an installation, and the keys that seal.")
 app.add_typer(keys, name="keys")
 app.add_typer(audit.app, name="audit")
 
@@ -244,6 +244,28 @@ def show_keys(home: Home = None, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(found | ({"people": people} if people else {}), ensure_ascii=False))
     else:
         typer.echo(_told(found | people))
+
+
+@keys.command("rewrap")
+def rewrap_keys(
+    home: Home = None,
+    tenant: Annotated[UUID | None, typer.Option(help="One tenant only, by its id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have the workers give tenants new keys for what is sealed; nobody has to wait or to do anything."""
+    from eai.bootstrap import NotStarted  # noqa: PLC0415
+    from eai.cli.home_settings import read_settings  # noqa: PLC0415
+    from eai.cli.rewrapping import request_rewrapping  # noqa: PLC0415
+    from eai.platform.logging import configure_logging  # noqa: PLC0415
+
+    configure_logging(level="WARNING")
+    try:
+        queued = asyncio.run(request_rewrapping(read_settings(process_environ(), home=home), tenant))
+    except (SettingsError, NotStarted) as error:
+        fail(str(error))
+    if not queued:
+        fail("there is no such tenant")
+    typer.echo(json.dumps({"queued": queued}) if as_json else f"queued; tenants: {queued}")
 
 
 def _told(found: dict[str, str]) -> str:

@@ -4,7 +4,7 @@ Ceiling, switches, retention, region and egress are code: no policy can switch t
 was read in one snapshot; the switches and every limit are read again in the statement that reserves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -91,6 +91,9 @@ class Intent:
         return self.facts.model
 
 
+Control = Callable[[Intent], Awaitable[Intent]]
+
+
 class Controls:
     """The chain. `before_texts` is what can be decided without them, for whoever only wants to know."""
 
@@ -102,7 +105,7 @@ class Controls:
         self._before_texts = (
             self._known, self._enabled, self._not_stopped, self._ceiling, self._retention, self._region,
         )  # fmt: skip
-        self._chain = (*self._before_texts, self._fits, self._dlp, self._policies, self._reachable)
+        self._before_egress = (*self._before_texts, self._fits, self._dlp, self._policies)
 
     def screen(self, intent: Intent) -> AnswerScreen:
         """What the answer to an admitted call goes through before any of it is told."""
@@ -110,7 +113,18 @@ class Controls:
 
     async def admit(self, intent: Intent) -> Intent:
         """Return what may be sent. Raises the first refusal; a reservation is still to come."""
-        for control in self._chain:
+        return await self.vet_egress(await self.permit(intent))
+
+    async def permit(self, intent: Intent) -> Intent:
+        """Return what may be asked, by every control but egress: for what may be answered without leaving."""
+        return await self._passed(intent, self._before_egress)
+
+    async def vet_egress(self, intent: Intent) -> Intent:
+        """The rest of the controls, for what was permitted and is to be sent."""
+        return await self._passed(intent, (self._reachable,))
+
+    async def _passed(self, intent: Intent, controls: Sequence[Control]) -> Intent:
+        for control in controls:
             try:
                 intent = await control(intent)
             except EaiError as error:

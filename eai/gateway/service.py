@@ -61,6 +61,29 @@ class RegisteredModel:
     embedder: Embedder
 
 
+@dataclass(frozen=True, slots=True)
+class PermittedEmbedding:
+    """A text that may be embedded, as far as that can be said without anything leaving.
+
+    `text` is what may be sent of it, and `level` what it weighs. Good for at once, and not for later.
+    """
+
+    call: EmbeddingCall
+    intent: Intent
+
+    @property
+    def text(self) -> str:
+        return self.intent.texts[0]
+
+    @property
+    def level(self) -> Classification:
+        return self.intent.level
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.intent.warnings
+
+
 class Gateway:
     """The models that this installation can reach and the controls before them."""
 
@@ -143,6 +166,30 @@ class Gateway:
             tuple(dict.fromkeys([*warnings, *(warning for batch in done for warning in batch.warnings)])),
         )
 
+    async def permit(self, call: EmbeddingCall, facts: Facts) -> PermittedEmbedding:
+        """Run every control but egress on the one text of `call`, for whoever may have its vector already.
+
+        Raises the first refusal, which is on record.
+        """
+        intent = Intent.of(call, facts)
+        try:
+            return PermittedEmbedding(call, await self._controls.permit(intent))
+        except EaiError as error:
+            await self._ledger.refuse(intent, error)
+            raise
+
+    async def embed_permitted(self, permitted: PermittedEmbedding) -> Embeddings:
+        """The vector of a text that was permitted just now: vetted, reserved and called as by `embed`."""
+        call, intent = permitted.call, permitted.intent
+        try:
+            await self._controls.vet_egress(intent)
+        except EaiError as error:
+            await self._ledger.refuse(intent, error)
+            raise
+        done = await self._embed_intent(call, intent)
+        metrics.RAG_EMBEDDINGS.labels(operation=call.operation).inc()
+        return done
+
     async def rerank(self, call: RerankCall) -> Ranking:
         """Which documents answer the query best. Raises as `embed`."""
         intent = await self._admitted(call, None)
@@ -194,7 +241,9 @@ class Gateway:
     async def _embed_batch(
         self, call: EmbeddingCall, facts: Facts | None, searched_by: DlpRules | None
     ) -> Embeddings:
-        intent = await self._admitted(call, facts, searched_by)
+        return await self._embed_intent(call, await self._admitted(call, facts, searched_by))
+
+    async def _embed_intent(self, call: EmbeddingCall, intent: Intent) -> Embeddings:
         model = intent.model
         dimensions = call.dimensions or model.dimensions[0]
         async with self._ledger.opened(intent, call, _estimate(intent.texts)) as entry:

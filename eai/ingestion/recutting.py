@@ -167,6 +167,7 @@ class Recutting:
             if added.is_moved:
                 await queue(session, self._jobs, MOVE_RIGHTS, served.base, document)
             await DocumentRows(session, run.tenant, served.base.id).update(document, {})
+            await BaseRows(session, run.tenant).begin_content_epoch(served.base.id)
             facts: Mapping[str, Canonical] = {
                 "passages": len(divided),
                 "pieces": len(pieces),

@@ -1,7 +1,7 @@
 """Rebuilds the projection from rows, which hold every vector: no model is called."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -11,7 +11,8 @@ from eai.integrity.mending_rows import MendingRows
 from eai.integrity.ownership import StoreOwnership
 from eai.integrity.repository import ChunkMatter, ChunkPlace, Difference, ExaminationRows, GenerationToExamine
 from eai.integrity.strangers import Stranger
-from eai.kernel.ids import TenantId
+from eai.kernel.ids import BaseId, TenantId
+from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.ports import Selector, Vectors
 from eai.platform.database import Database
 from eai.platform.finishing import finished
@@ -54,6 +55,12 @@ class Rebuilding:
             await finished(self._write(run.tenant, [UUID(each.id) for each in step]))
         for stranger in strangers:
             await self._vectors.delete(stranger.space, Selector(stranger.key))
+        await self._tell(run.tenant, {each.where.generation.base for each in differences})
+
+    async def _tell(self, tenant: TenantId, bases: Collection[BaseId]) -> None:
+        async with self._database.transaction(tenant) as session:
+            for base in sorted(bases):
+                await BaseRows(session, tenant).begin_content_epoch(base)
 
     async def _confirm(self, run: JobRun) -> None:
         async with self._database.transaction(run.tenant) as session:

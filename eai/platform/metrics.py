@@ -20,6 +20,17 @@ VECTOR_SEARCH_LATENCY = Histogram(
     ["store"],
     buckets=_FAST,
 )
+CACHE_LOOKUPS = Counter(
+    "eai_cache_lookups_total",
+    "Times a question looked into the cache for its embedding or its results, by what was there: hit, miss, "
+    "expired, stale (something has changed), broken (altered or moved), unavailable (the store failed).",
+    ["kind", "outcome"],
+)
+CACHE_WRITES = Counter(
+    "eai_cache_writes_total",
+    "Embeddings and results handed to the cache: kept, or unavailable (the store failed).",
+    ["kind", "outcome"],
+)
 GATEWAY_REFUSALS = Counter(
     "eai_gateway_refusals_total",
     "Calls of a model that were refused before anything left, by the control that refused them.",

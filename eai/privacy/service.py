@@ -19,7 +19,7 @@ from eai.kernel.ids import JobId, TenantId
 from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.documents.submitter import submitter
 from eai.platform.jobs import Jobs
-from eai.platform.keys import Keyring, seal, unseal
+from eai.platform.keys import Keyring
 from eai.platform.listing import next_key
 from eai.privacy.errors import SelfErasureForbidden
 from eai.privacy.identifiers import entity_of
@@ -119,14 +119,12 @@ class Erasures:
 
 async def seal_identifiers(keyring: Keyring, tenant: TenantId, erasure: UUID, identifiers: Any) -> bytes:
     """What is looked for, as it is kept until it was."""
-    key = await keyring.tenant_key(tenant, _PURPOSE)
-    return seal(key, orjson.dumps(list(identifiers)), erasure.bytes)
+    return await keyring.seal(tenant, _PURPOSE, orjson.dumps(list(identifiers)), erasure.bytes)
 
 
 async def open_identifiers(keyring: Keyring, tenant: TenantId, erasure: UUID, sealed: bytes) -> list[str]:
     """What `seal_identifiers` was given. Raises SealBroken."""
-    key = await keyring.tenant_key(tenant, _PURPOSE)
-    return list(orjson.loads(unseal(key, sealed, erasure.bytes)))
+    return list(orjson.loads(await keyring.unseal(tenant, _PURPOSE, sealed, erasure.bytes)))
 
 
 async def _check_principal(session: AsyncSession, subject: Subject, principal: UUID | None) -> None:

@@ -9,7 +9,7 @@ from haystack import component
 from eai.access.visibility import may_read
 from eai.gateway.calls import Caller, EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
-from eai.gateway.service import Gateway
+from eai.gateway.service import Gateway, PermittedEmbedding
 from eai.knowledge.ports import SearchHits, SearchRequest, Vectors, VectorStoreUnavailable
 from eai.platform import metrics
 from eai.platform.pipelines import AsynchronousOnly
@@ -38,21 +38,10 @@ class EmbedQuestion:
         """Raises whatever refuses the call."""
         if question.request.mode is Mode.KEYWORD or question.dense is not None:
             return {"question": question}
-        opening = question.opening
-        call = EmbeddingCall(
-            caller=Caller.of(opening.subject),
-            model=opening.base.embedding_model,
-            inputs=[question.request.query],
-            role=EmbeddingRole.QUERY,
-            dimensions=opening.base.space.dimensions,
-            operation=Operation.QUERY,
-            level=opening.base.classification,
-            base=opening.base.id,
-            labels=question.labels,
-        )
-        answer = await self._gateway.embed(call, opening.facts)
+        permitted = question.permitted or await permit(self._gateway, question)
+        answer = await self._gateway.embed_permitted(permitted)
         question.trail.append(answer.evidence)
-        return {"question": question.embedded(answer.vectors[0], answer.warnings)}
+        return {"question": question.embedded(answer.vectors[0], permitted)}
 
 
 @component
@@ -149,11 +138,33 @@ class CitePassages:
 
     @component.output_types(cited=Cited)
     def run(self, readable: Readable) -> dict[str, Cited]:
-        return {"cited": Cited(readable, cite(readable, _vector_weight(readable.question)))}
+        return {"cited": cited(readable)}
 
     @component.output_types(cited=Cited)
     async def run_async(self, readable: Readable) -> dict[str, Cited]:
         return self.run(readable)
+
+
+async def permit(gateway: Gateway, question: Question) -> PermittedEmbedding:
+    """Whether the question may be embedded, at the base's level. Raises whatever refuses it."""
+    opening = question.opening
+    call = EmbeddingCall(
+        caller=Caller.of(opening.subject),
+        model=opening.base.embedding_model,
+        inputs=[question.request.query],
+        role=EmbeddingRole.QUERY,
+        dimensions=opening.base.space.dimensions,
+        operation=Operation.QUERY,
+        level=opening.base.classification,
+        base=opening.base.id,
+        labels=question.labels,
+    )
+    return await gateway.permit(call, opening.facts)
+
+
+def cited(readable: Readable) -> Cited:
+    """The passages with where they come from."""
+    return Cited(readable, cite(readable, _vector_weight(readable.question)))
 
 
 def _vector_weight(question: Question) -> float | None:

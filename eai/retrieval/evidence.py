@@ -42,6 +42,7 @@ def _event(cited: Cited, warnings: Sequence[str], results: bytes) -> AuditEntry:
             "warnings": list(warnings),
             "results_sha256": sha256(results).hexdigest(),
             "labels": dict(question.labels),
+            **({"is_cached": True} if question.is_recalled else {}),
         },
         private={"query": nfc(request.query)},
     )

@@ -18,7 +18,7 @@ from eai.knowledge.lexical import query_weights
 from eai.knowledge.ports import SearchFilter, SpaceId
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.rows import EntryRows, OpenedRow
-from eai.retrieval.values import Opening, SearchedBase
+from eai.retrieval.values import Bounds, Opening, SearchedBase
 
 Admit = Callable[[Subject], None]
 """What the entry point does once it is known who asks: remember it, or refuse by raising."""
@@ -50,6 +50,7 @@ async def open_question(
         _scope(subject, base, opened),
         query_weights(terms, opened.document_frequencies or {}, opened.chunks_by_language or {}),
         read(opened.gateway or {}, base.embedding_model),
+        Bounds.read(opened.bounds) if opened.bounds else None,
     )
 
 

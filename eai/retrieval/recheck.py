@@ -14,7 +14,7 @@ from eai.retrieval.fusion import ScoredHit
 from eai.retrieval.opening import reader_rights
 from eai.retrieval.rows import PassageRow, Snapshot
 from eai.retrieval.schemas import QueryRequest
-from eai.retrieval.values import Passage, Question, Ranked, Readable
+from eai.retrieval.values import Bounds, Passage, Question, Ranked, Readable
 
 Rule = Callable[[Subject, BaseRights, PassageRights], bool]
 """Whether a subject may read a passage: `may_read`, except in tests that prove the other gates."""
@@ -46,6 +46,7 @@ def readable_passages(
         is_cut=is_cut,
         has_more=not (is_cut or is_all),
         is_torn=_has_moved(question, snapshot) or _is_torn(rows, is_short=is_short),
+        bounds=Bounds.read(snapshot.bounds) if snapshot.bounds else None,
     )
 
 

@@ -52,10 +52,10 @@ class QueryRows:
             "points": f"{{{','.join([point.hex for point in points])}}}",
             "wants_metadata": wants_metadata,
         }
-        ((who, found, entries, passages),) = await self._database.statement(
+        ((who, found, entries, passages, bounds),) = await self._database.statement(
             _RECHECK, parameters, is_repeatable=True
         )
-        return Snapshot(who, found, entries, {row[0]: PassageRow(*row) for row in passages})
+        return Snapshot(who, found, entries, {row[0]: PassageRow(*row) for row in passages}, bounds)
 
     async def holds_chunks(self, tenant: TenantId, base: SearchedBase) -> bool:
         """Whether the generation that is searched has any passage."""
@@ -67,10 +67,11 @@ class QueryRows:
 # A list costs the driver as much as the rest of the statement: terms, which hold no space, and ids travel
 # as one text each.
 _OPEN = """
-    SELECT subject, base, entries, classes, chunks_by_language, document_frequencies, gateway
+    SELECT subject, base, entries, classes, chunks_by_language, document_frequencies, gateway,
+           eai.cache_bounds((subject->>'tenant')::uuid, (base->>'id')::uuid)
       FROM eai.open_query(%(key_id)s, %(macs)b, %(base)s, %(alias)s,
                           string_to_array(%(terms)s, ' '), %(most)s)"""
 _RECHECK = """
-    SELECT subject, base, entries, passages
+    SELECT subject, base, entries, passages, eai.cache_bounds_now(%(tenant)s, %(base)s)
       FROM eai.recheck(%(tenant)s, %(api_key)s, %(base)s, %(generation)s, %(points)s::uuid[],
                        %(wants_metadata)s)"""

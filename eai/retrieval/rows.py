@@ -22,6 +22,7 @@ class OpenedRow(NamedTuple):
     chunks_by_language: Mapping[str, int] | None
     document_frequencies: Mapping[str, int] | None
     gateway: Json | None
+    bounds: Json | None
 
 
 class PassageRow(NamedTuple):
@@ -59,10 +60,11 @@ class PassageRow(NamedTuple):
 class Snapshot(NamedTuple):
     """The answer of `eai.recheck`: everything that decides about passages, as of one instant.
 
-    `passages` are by the id of their point, as text.
+    `passages` are by the id of their point, as text. `bounds` are no older than all else.
     """
 
     subject: Json | None
     base: Json | None
     entries: EntryRows
     passages: Mapping[str, PassageRow]
+    bounds: Json | None = None

@@ -11,6 +11,7 @@ from eai.access.subject import Subject
 from eai.access.visibility import may_read
 from eai.audit.entries import Evidence
 from eai.audit.service import Audit
+from eai.cache.service import SensitiveCache
 from eai.gateway.service import Gateway
 from eai.kernel.errors import EaiError
 from eai.knowledge.lexical import analyse_query
@@ -20,6 +21,7 @@ from eai.platform.telemetry import span, tool_call
 from eai.retrieval.evidence import evidence_of
 from eai.retrieval.opening import Admit, open_question
 from eai.retrieval.pipeline import retrieval_pipeline, run_pass
+from eai.retrieval.recall import Recall
 from eai.retrieval.recheck import Rule
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.reranking import Ordered, Reranking
@@ -49,11 +51,13 @@ class Retrieval:
         store: str,
         rerank_model: str | None = None,
         rule: Rule = may_read,
+        cache: SensitiveCache | None = None,
     ) -> None:
         self._rows = rows
         self._gateway = gateway
         self._reranking = Reranking(gateway, rows, rerank_model, rule)
         self._audit = audit
+        self._recall = Recall(cache, gateway, rows, rule) if cache else None
         self._pipeline = retrieval_pipeline(rows, gateway, vectors, store=store, rule=rule)
 
     async def query(self, credential: str, base: str, request: QueryRequest, admit: Admit) -> QueryAnswer:
@@ -87,13 +91,23 @@ class Retrieval:
         question = Question.of(request, await opened(admit))
         with span("rag.query", _attributes(question)):
             try:
-                answer, evidence = _answer(await self._ordered(await self._search(question, opened)))
+                cited = await self._found(question, opened)
+                answer, evidence = _answer(await self._ordered(cited))
                 question.trail.append(evidence)
             finally:
                 # A model that was asked is on record whatever came after.
                 if question.trail:
                     await self._audit.flush(sum(question.trail, Evidence()))
+            if self._recall is not None:
+                await self._recall.keep(cited)
         return answer
+
+    async def _found(self, question: Question, opened: Callable[[], Awaitable[Opening]]) -> Cited:
+        """What is recalled of the same question, or else found by a search."""
+        if self._recall is None:
+            return await self._search(question, opened)
+        recalled = await self._recall.recall(question)
+        return recalled.cited or await self._search(recalled.question, opened)
 
     async def _ordered(self, cited: Cited) -> Ordered:
         if not cited.readable.question.request.rerank:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eai.access.classification import Classification
+from eai.access.classification import Classification, level_at
 from eai.access.subject import PrincipalKind, Subject
 from eai.audit.entries import Evidence
 from eai.gateway.facts import Facts
 from eai.gateway.ports import FusionRule
+from eai.gateway.service import PermittedEmbedding
 from eai.kernel.ids import BaseId, GenerationId
 from eai.kernel.immutable import Immutable
 from eai.knowledge.lexical import QueryWeights
@@ -31,6 +32,29 @@ class SearchedBase(Immutable):
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds(Immutable):
+    """What tells a cached answer from one that would be another by now, and up to which level any is kept.
+
+    An epoch is another one after every change: `content` of what a question finds in the base, `rights` of
+    who may read what there, `tenant_rights` of who is in which group and cleared for what.
+    """
+
+    content: str
+    rights: str
+    tenant_rights: str
+    most: Classification | None
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "Bounds":
+        """From what the database answered."""
+        return cls(row["content"], row["rights"], row["tenant_rights"], level_at(row["most"]))
+
+    def allow(self, level: Classification) -> bool:
+        """Whether what has this level may be kept."""
+        return self.most is not None and not level.exceeds(self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Opening(Immutable):
     """What one statement found out: who asks, what is searched, and within which rights."""
 
@@ -39,6 +63,7 @@ class Opening(Immutable):
     scope: SearchFilter
     weights: QueryWeights
     facts: Facts
+    bounds: Bounds | None = None
 
     @property
     def is_unfiltered(self) -> bool:
@@ -50,15 +75,18 @@ class Opening(Immutable):
 class Question(Immutable):
     """What one pass looks for, and how far: `passes` are the reaches still to go, this one first.
 
-    `dense` is the question's vector once it is known. `trail` is the one part that grows: what was done
-    so far and must be on record however the query ends.
+    `dense` is the question's vector once it is known, and `permitted` that it may be had. `has_kept_vector`
+    says that no model was asked for it, `is_recalled` that the passages were not searched for. `trail` is
+    the one part that grows: what was done so far and must be on record however the query ends.
     """
 
     request: QueryRequest
     opening: Opening
     passes: tuple[Reach, ...]
     dense: Vector | None = None
-    warnings: tuple[str, ...] = ()
+    permitted: PermittedEmbedding | None = None
+    has_kept_vector: bool = False
+    is_recalled: bool = False
     trail: list[Evidence] = field(default_factory=list)
 
     @classmethod
@@ -87,14 +115,20 @@ class Question(Immutable):
         given = self.request.labels.given()
         return given | {"agent": str(subject.principal)} if subject.kind is PrincipalKind.AGENT else given
 
-    def embedded(self, vector: Vector, warnings: tuple[str, ...] = ()) -> "Question":
-        """The same question with its vector, and what the gateway warned of."""
-        return replace(self, dense=vector, warnings=warnings)
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the gateway warned of."""
+        return () if self.permitted is None else self.permitted.warnings
+
+    def embedded(self, vector: Vector, permitted: PermittedEmbedding) -> "Question":
+        """The same question with its vector."""
+        return replace(self, dense=vector, permitted=permitted)
 
     def reopened(self, opening: Opening) -> "Question":
         """The same question as it would be opened now. Its vector holds within one generation only."""
-        moved = opening.base.generation != self.opening.base.generation
-        return replace(self, opening=opening, dense=None if moved else self.dense)
+        if opening.base.generation != self.opening.base.generation:
+            return replace(self, opening=opening, dense=None, permitted=None, has_kept_vector=False)
+        return replace(self, opening=opening)
 
     def further(self) -> "Question":
         """The next pass."""
@@ -141,6 +175,7 @@ class Readable(Immutable):
     `readable` counts what the caller may read among the hits that were checked, wanted or not; `is_cut`
     says that one of them was below `min_score`, `has_more` that a longer list may hold more, and
     `is_torn` that a document changed between search and re-check, so that its new text may be missing.
+    `bounds` are the cache's, as of that instant or later.
     """
 
     found: Found
@@ -149,6 +184,7 @@ class Readable(Immutable):
     is_cut: bool
     has_more: bool
     is_torn: bool
+    bounds: Bounds | None = None
 
     @property
     def question(self) -> Question:

@@ -26,6 +26,9 @@ class Tenant(Row):
     )
     dlp: Mapped[dict[str, str]] = mapped_column(JSONB, server_default="{}")
     quarantine_threshold: Mapped[str] = mapped_column(server_default="high")
+    cache_max_classification: Mapped[int | None] = mapped_column(
+        SmallInteger, server_default=str(Classification.INTERNAL.rank)
+    )
     revision: Mapped[int] = mapped_column(server_default="1")
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(server_default=func.now(), onupdate=func.now())

@@ -70,6 +70,12 @@ class QuarantineRules(Schema):
     threshold: QuarantineThreshold = QuarantineThreshold.HIGH
 
 
+class CacheRules(Schema):
+    """Questions and what they found are cached up to this level, both of them; null: nothing is."""
+
+    max_classification: Classification | None = Classification.INTERNAL
+
+
 Regions = Annotated[
     list[Region], Field(min_length=1, max_length=100), AfterValidator(lambda regions: sorted(set(regions)))
 ]
@@ -87,6 +93,7 @@ class SettingsOut(Schema):
     retention_required_from: Classification
     dlp: dict[DlpEntity, DlpAction]
     quarantine: QuarantineRules
+    cache: CacheRules
     updated_at: datetime
     revision: int = Field(exclude=True)
 
@@ -103,3 +110,4 @@ class SettingsPatch(Schema):
     retention_required_from: Classification = Classification.CONFIDENTIAL
     dlp: DlpRulesPatch = DlpRulesPatch()
     quarantine: QuarantineRules = QuarantineRules()
+    cache: CacheRules = CacheRules()

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS
+from eai.access.classification import LEVELS, level_at, rank_of
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
@@ -16,7 +16,14 @@ from eai.tenants.dlp_rules import DlpAction, DlpEntity
 from eai.tenants.models import Tenant
 from eai.tenants.quarantine_threshold import QuarantineThreshold
 from eai.tenants.repository import TenantRows
-from eai.tenants.schemas import DlpRulesPatch, QuarantineRules, RateLimits, SettingsOut, SettingsPatch
+from eai.tenants.schemas import (
+    CacheRules,
+    DlpRulesPatch,
+    QuarantineRules,
+    RateLimits,
+    SettingsOut,
+    SettingsPatch,
+)
 
 
 class TenantSettings:
@@ -61,6 +68,8 @@ def _changes(row: Tenant, patch: SettingsPatch) -> dict[str, Any]:
         changes["dlp"] = _decided(row.dlp, patch.dlp)
     if "threshold" in patch.quarantine.model_fields_set:
         changes["quarantine_threshold"] = patch.quarantine.threshold
+    if "max_classification" in patch.cache.model_fields_set:
+        changes["cache_max_classification"] = rank_of(patch.cache.max_classification)
     return changes
 
 
@@ -77,6 +86,7 @@ def _facts(row: Tenant) -> dict[str, Canonical]:
         "retention_required_from": LEVELS[row.retention_required_from],
         "dlp": row.dlp,
         "quarantine_threshold": row.quarantine_threshold,
+        "cache_max_classification": level_at(row.cache_max_classification),
     }
 
 
@@ -87,6 +97,7 @@ def _shown(row: Tenant) -> SettingsOut:
         retention_required_from=LEVELS[row.retention_required_from],
         dlp={DlpEntity(entity): DlpAction(action) for entity, action in row.dlp.items()},
         quarantine=QuarantineRules(threshold=QuarantineThreshold(row.quarantine_threshold)),
+        cache=CacheRules(max_classification=level_at(row.cache_max_classification)),
         updated_at=row.updated_at,
         revision=row.revision,
     )

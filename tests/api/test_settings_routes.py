@@ -13,6 +13,7 @@ DEFAULTS = {
     "retention_required_from": "confidential",
     "dlp": {},
     "quarantine": {"threshold": "high"},
+    "cache": {"max_classification": "internal"},
 }
 
 
@@ -41,6 +42,9 @@ async def test_settings_are_changed_one_by_one_and_the_others_stay(stack: Stack)
         ({"dlp": {}}, {}),
         ({"quarantine": {"threshold": "medium"}}, {"quarantine": {"threshold": "medium"}}),
         ({"quarantine": {}}, {}),
+        ({"cache": {"max_classification": "secret"}}, {"cache": {"max_classification": "secret"}}),
+        ({"cache": {}}, {}),
+        ({"cache": {"max_classification": None}}, {"cache": {"max_classification": None}}),
         ({}, {}),
         ({"regions": None}, {"regions": None}),
     ]
@@ -62,6 +66,8 @@ async def test_settings_are_changed_one_by_one_and_the_others_stay(stack: Stack)
         ({"quarantine": {"threshold": "none"}}, ("quarantine.threshold", "enum")),
         ({"quarantine": {"threshold": None}}, ("quarantine.threshold", "enum")),
         ({"quarantine": None}, ("quarantine", "model_attributes_type")),
+        ({"cache": {"max_classification": "top"}}, ("cache.max_classification", "enum")),
+        ({"cache": {"ttl": 3600}}, ("cache.ttl", "extra_forbidden")),
         ({"regions": []}, ("regions", "too_short")),
         ({"regions": "eu"}, ("regions", "list_type")),
         ({"regions": ["EU"]}, ("regions.0", "string_pattern_mismatch")),
@@ -93,6 +99,7 @@ async def test_a_change_is_audited_with_what_holds_after_it(stack: Stack) -> Non
             "retention_required_from": "internal",
             "dlp": {"email": "block"},
             "quarantine_threshold": "high",
+            "cache_max_classification": "internal",
         }
     ]
 

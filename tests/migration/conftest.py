@@ -54,6 +54,8 @@ def superuser(seeded_urls: DatabaseUrls) -> Iterator[psycopg.Connection]:
 def seeded(seeded_urls: DatabaseUrls, superuser: psycopg.Connection) -> Iterator[Seeded]:
     tables = tenant_tables(superuser)
     add_endpoint(superuser)
-    rows = {tenant: seed(superuser, tables, tenant) for tenant in (uuid4(), uuid4())}
+    # What rows set off where a transaction ends would otherwise add rows to a table that is to get its own.
+    with superuser.transaction():
+        rows = {tenant: seed(superuser, tables, tenant) for tenant in (uuid4(), uuid4())}
     with psycopg.connect(seeded_urls.app, autocommit=True) as app:
         yield Seeded(tables, rows, app)

@@ -55,6 +55,8 @@ WITHOUT_MODEL = {
     "idempotency_records",
     "tenant_keys",
     "worker_processes",
+    "base_epochs",
+    "tenant_epochs",
 }
 """Tables that only SQL functions or the platform's own statements touch."""
 
@@ -157,6 +159,7 @@ def test_only_the_named_steps_run_with_the_rights_of_others(admin: psycopg.Conne
         ("authenticate", "eai_auth"),
         ("list_tenant_ids", "eai_sweeper"),
         ("tenants_with_due_work", "eai_sweeper"),
+        ("tenants_with_due_keys", "eai_sweeper"),
         ("tenants_with_expired_calls", "eai_sweeper"),
         ("tenants_with_retired_generations", "eai_sweeper"),
         ("calls_in_flight", "eai_sweeper"),

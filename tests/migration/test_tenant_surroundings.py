@@ -13,7 +13,11 @@ from tests.conftest import DatabaseUrls
 from tests.factories.rows import Row, marker
 from tests.migration.conftest import Seeded
 
-TRIGGERS = {"job_created", "job_changed", "document_served"}
+TRIGGERS = {
+    *("job_created", "job_changed", "document_served"),
+    *("content_changed", "rights_changed", "version_changed", "base_changed", "entries_changed"),
+    *("document_removed", "members_changed", "group_removed", "people_changed", "principals_changed"),
+}
 """They write what the caller may write, with the caller's rights."""
 
 
@@ -161,6 +165,7 @@ def test_every_function_in_reach_tells_and_changes_nothing_of_another_tenant(
 def test_the_steps_across_tenants_tell_ids_alone(seeded: Seeded) -> None:
     with seeded.bound(str(seeded.mine)) as app:
         app.execute("UPDATE eai.kb_generations SET state = 'retired', retired_at = now()")
+        app.execute("UPDATE eai.tenant_keys SET remove_at = now()")
         app.execute("SELECT set_config('app.tenant_id', '', true)")
         for call in ACROSS:
             rows = app.execute(f"SELECT * FROM eai.{call}").fetchall()
@@ -183,12 +188,21 @@ def _body(_mine: UUID, their: dict[str, Row]) -> bytes:
     ).encode()
 
 
+def _their_tenant(_mine: UUID, their: dict[str, Row]) -> object:
+    return their["tenants"]["tenant_id"]
+
+
+def _their_base(_mine: UUID, their: dict[str, Row]) -> object:
+    return their["knowledge_bases"]["id"]
+
+
 ACROSS = (
     "list_tenant_ids()",
     "audit_unsettled(1, now())",
     "tenants_with_expired_calls()",
     "tenants_with_due_work('-1 year')",
     "tenants_with_retired_generations('-1 year')",
+    "tenants_with_due_keys()",
 )
 CALLS: dict[str, tuple[str, list[object]]] = {
     "shown_progress": ("shown_progress(%s::jsonb)", ['{"stage": "reading"}']),
@@ -219,6 +233,12 @@ CALLS: dict[str, tuple[str, list[object]]] = {
     "calls_in_flight": ("calls_in_flight(NULL)", []),
     "audit_append": ("audit_append(%s, NULL, NULL, NULL)", [_body]),
     "audit_checkpoint": ("audit_checkpoint(1, '', '', now(), 'k', '', '', '')", []),
+    "this_epoch": ("this_epoch()", []),
+    "begin_content_epoch": ("begin_content_epoch(%s, %s)", [_their_tenant, _their_base]),
+    "begin_rights_epoch": ("begin_rights_epoch(%s, %s)", [_their_tenant, _their_base]),
+    "begin_tenant_rights_epoch": ("begin_tenant_rights_epoch(%s)", [_their_tenant]),
+    "cache_bounds": ("cache_bounds(%s, %s)", [_their_tenant, _their_base]),
+    "cache_bounds_now": ("cache_bounds_now(%s, %s)", [lambda mine, _: mine, _their_base]),
     "audit_anchored": ("audit_anchored(ARRAY[1::bigint])", []),
 }
 """Each function that works within the bound tenant, called with ids of another."""

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.bootstrap import Platform, job_handlers
 from eai.bootstrap.composition import Outside, compose
+from eai.integrations.cache import MemoryStore
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import JobId, TenantId
 from eai.platform.database import raw_connection
@@ -67,7 +68,8 @@ class Processes:
         self._free.append(process)
 
     def _made(self) -> Process:
-        outside = Outside(self._database, self._vectors, Outbound(), MASTER, None)  # type: ignore[arg-type]
+        opened = (self._database, self._vectors, Outbound(), MASTER, None, MemoryStore(10**6))
+        outside = Outside(*opened)  # type: ignore[arg-type]
         platform = compose(self._settings, outside, self._models, None)
         platform.jobs._announce = _announce  # type: ignore[method-assign]
         # What is dropped is decided by the scheduler, which lets the time pass.

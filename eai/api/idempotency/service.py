@@ -18,7 +18,7 @@ from eai.api.idempotency.records import LEASE, Claim, Replay, Slot, fingerprint_
 from eai.api.idempotency.repository import Found, Records
 from eai.kernel.errors import EaiError, Unavailable
 from eai.platform.expiry import erase_expired
-from eai.platform.keys import SealBroken, seal, unseal
+from eai.platform.keys import SealBroken
 
 if TYPE_CHECKING:
     from eai.platform.database import Database
@@ -124,15 +124,14 @@ class Idempotency:
 
     async def _sealed(self, slot: Slot, response: Response) -> bytes:
         kept = (response.status_code, response.raw_headers, bytes(response.body))
-        key = await self._keyring.tenant_key(slot.tenant, _PURPOSE)
-        return seal(key, ormsgpack.packb(kept), slot.context)
+        return await self._keyring.seal(slot.tenant, _PURPOSE, ormsgpack.packb(kept), slot.context)
 
     async def _opened(self, slot: Slot, sealed: bytes) -> Response:
-        key = await self._keyring.tenant_key(slot.tenant, _PURPOSE)
         try:
-            status, headers, body = ormsgpack.unpackb(unseal(key, sealed, slot.context))
+            kept = await self._keyring.unseal(slot.tenant, _PURPOSE, sealed, slot.context)
         except SealBroken as error:
             raise IdempotencyAnswerErased from error
+        status, headers, body = ormsgpack.unpackb(kept)
         response = Response(body, status_code=status)
         response.raw_headers = [(name, value) for name, value in headers]
         response.headers["idempotent-replayed"] = "true"

@@ -18,6 +18,7 @@ _RESERVED_PREFACE = "Promised names of things that the product does not do yet. 
 
 MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.TENANT_CREATE: "A tenant was made; the first entry of its chain.",
+    AuditAction.TENANT_KEYS_REWRAP: "The keys that seal for the tenant were succeeded; the new epochs.",
     AuditAction.PRINCIPAL_CREATE: "A user, service or agent was made.",
     AuditAction.PRINCIPAL_UPDATE: "Its name, clearance, roles, groups or suspension changed.",
     AuditAction.PRINCIPAL_DELETE: "It was removed; its keys open nothing any more.",

@@ -223,5 +223,12 @@ class BaseRows:
         )
         return {base: Counts(documents.get(base, 0), chunks.get(base, 0)) for base in counted}
 
+    async def begin_content_epoch(self, base: BaseId) -> None:
+        """Tell whoever keeps answers that questions to this base find something else by now.
+
+        Changes of rows tell it themselves; this is for what changed in the index alone.
+        """
+        await self._session.execute(select(func.eai.begin_content_epoch(self._tenant, base)))
+
     async def _grouped(self, statement: Select[UUID, int]) -> dict[UUID, int]:
         return dict((await self._session.execute(statement)).all())

@@ -68,6 +68,8 @@ class PointFollowing:
                 written, classes = classes, await _classes(session, run, document)
                 if written == classes:
                     await self._jobs.complete(session, run)
+                    # What was found meanwhile was found by the former classes.
+                    await BaseRows(session, run.tenant).begin_content_epoch(base)
                     return
                 await self._jobs.confirm(session, run)
 

@@ -85,15 +85,15 @@ def version_out(
 def reads_all_parts(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, chunk_rights: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Whether these rights of parts hide none from `subject`: a digest would confirm guesses at it, and so
-    would what was found in it.
+    """Whether these rights of parts hide none from `subject`.
+
+    To anybody else a digest, or what was found in the text, would confirm guesses at what is hidden.
     """
     if not base.rights.can_read_passages or not _is_named(subject, document.readers):
         return False  # who may configure a base is shown what is in it, and reads none of it
-    own = level_at(document.classification)
     return all(
         _is_named(subject, span.readers)
-        and not base.level_of(own, span.classification).exceeds(subject.clearance)
+        and not effective_level(base, document, span.classification).exceeds(subject.clearance)
         for span in spans_from_rows(chunk_rights)
     )
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from eai.kernel.ids import DocumentId, GenerationId, PointId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId
+from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.chunks.repository import ChunkRows, ChunkText
 from eai.knowledge.lexical import Language, analyse_document, document_weights
 from eai.knowledge.models import Generation
@@ -54,6 +55,9 @@ class Reweighing:
                 if batch:
                     return row, batch
             await self._jobs.complete(session, run)
+            if row is not None:
+                # Every score may be another by now.
+                await BaseRows(session, run.tenant).begin_content_epoch(BaseId(row.base_id))
         return None
 
     async def _write(self, run: JobRun, generation: Generation, batch: Sequence[ChunkText]) -> None:

@@ -12,6 +12,7 @@ from eai.platform.settings.environment import (
 )
 from eai.platform.settings.tree import (
     AuditSettings,
+    CacheSettings,
     DatabaseSettings,
     EgressSettings,
     Environment,
@@ -26,6 +27,7 @@ from eai.platform.settings.tree import (
 
 __all__ = [
     "AuditSettings",
+    "CacheSettings",
     "DatabaseSettings",
     "EgressSettings",
     "Environment",

@@ -25,8 +25,6 @@ IGNORED = frozenset({
     # documented for parts that are not built yet; they move into the tree with what reads them
     "EAI_LITELLM_URL",
     "EAI_MEMORY_EMBEDDING_MODEL",
-    "EAI_REDIS_URL",
-    "EAI_REDIS_URL_FILE",
 })  # fmt: skip
 """Names that are not ours to read, and no mistakes either."""
 
@@ -180,6 +178,10 @@ def _production_problems(settings: Settings) -> Iterator[str]:
         yield "EAI_QDRANT_URL must use https in production"
     if settings.qdrant.api_key is None:
         yield "EAI_QDRANT_API_KEY (or EAI_QDRANT_API_KEY_FILE) is required in production"
+    if settings.cache.redis_url is not None and settings.cache.redis_url.get_secret_value().startswith(
+        "redis:"
+    ):
+        yield "EAI_REDIS_URL must begin with rediss:// or unix:// in production: its password travels with it"
     if settings.models.rag_embedding_model in STAND_IN_MODELS:
         yield (
             f"EAI_RAG_EMBEDDING_MODEL={settings.models.rag_embedding_model} compares spelling only "

@@ -46,6 +46,12 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _redis_url(value: SecretStr) -> SecretStr:
+    if not value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("is no Redis URL; write rediss://user:password@host:port/0")
+    return value
+
+
 def _origin(value: str) -> str:
     _, found, rest = value.partition("://")
     if value != "*" and (not found or not rest or "/" in rest):
@@ -59,6 +65,7 @@ def _egress_entries(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
+RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 EgressEntries = Annotated[Names, AfterValidator(_egress_entries)]
@@ -175,6 +182,27 @@ class EgressSettings(Group):
     )
 
 
+class CacheSettings(Group):
+    """Where answers are cached: for 15 minutes at most, and sealed under a key of their tenant."""
+
+    redis_url: Annotated[RedisUrl | None, Env("EAI_REDIS_URL", secret=True)] = Field(
+        default=None,
+        description="Redis that all processes share. Absent: each API process caches in its own memory.",
+    )
+    memory_mb: Annotated[int, Env("EAI_CACHE_MEMORY_MB")] = Field(
+        default=64,
+        ge=0,
+        le=65_536,
+        description="Megabytes that an API process caches in its own memory at most, where no Redis is "
+        "named. 0: nothing is cached.",
+    )
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is cached at all."""
+        return self.redis_url is not None or self.memory_mb > 0
+
+
 class HttpSettings(Group):
     """What the API accepts from browsers and proxies."""
 
@@ -274,6 +302,7 @@ class Settings(BaseSettings):
     models: ModelSettings = ModelSettings()
     policies: PolicySettings = PolicySettings()
     egress: EgressSettings = EgressSettings()
+    cache: CacheSettings = CacheSettings()
     http: HttpSettings = HttpSettings()
     worker: WorkerSettings = WorkerSettings()
     reindex: ReindexSettings = ReindexSettings()

@@ -138,6 +138,13 @@ async def test_a_policy_engine_that_nobody_runs(home: HomeFolder) -> None:
     assert finding.mend == "start it, or correct EAI_OPA_URL; until then no model is called"
 
 
+async def test_a_cache_that_does_not_answer_is_told_without_its_password(home: HomeFolder) -> None:
+    finding = (await found(home, EAI_REDIS_URL="redis://:secret@127.0.0.1:1/0"))["cache"]
+    assert (finding.ok, finding.says) == (False, "Redis does not answer")
+    assert finding.mend == "start it, or correct EAI_REDIS_URL; until then every question is searched for"
+    assert (await found(home))["cache"].says == "64 MB in each API process"
+
+
 async def test_what_the_last_examinations_found_is_told_with_the_way_to_mend_it() -> None:
     at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     clean = IntegrityReport(checked_at=at, findings=[])

@@ -93,6 +93,22 @@ def test_production_refuses_an_unencrypted_vector_store() -> None:
     ]
 
 
+def test_production_refuses_a_cache_whose_password_anybody_on_the_way_could_read() -> None:
+    told = problems({**PRODUCTION, "EAI_REDIS_URL": "redis://:secret@cache.internal:6379/0"})
+    assert told == [
+        "EAI_REDIS_URL must begin with rediss:// or unix:// in production: its password travels with it"
+    ]
+    for url in ("rediss://:secret@cache.internal:6379/0", "unix:///run/redis.sock"):
+        assert load_settings({**PRODUCTION, "EAI_REDIS_URL": url}).cache.keeps
+    told = problems({**PRODUCTION, "EAI_REDIS_URL": "cache.internal:6379"})
+    assert told == ["EAI_REDIS_URL: is no Redis URL; write rediss://user:password@host:port/0"]
+
+
+@pytest.mark.parametrize(("megabytes", "keeps"), [("0", False), ("1", True)])
+def test_without_memory_and_without_redis_nothing_is_cached(megabytes: str, *, keeps: bool) -> None:
+    assert load_settings({**PRODUCTION, "EAI_CACHE_MEMORY_MB": megabytes}).cache.keeps is keeps
+
+
 def test_production_refuses_a_model_that_only_compares_spelling() -> None:
     (problem,) = problems(PRODUCTION | {"EAI_RAG_EMBEDDING_MODEL": "local-hash-256"})
     assert problem.startswith("EAI_RAG_EMBEDDING_MODEL=local-hash-256 compares spelling only")
@@ -111,6 +127,7 @@ def test_every_secret_and_nothing_else_has_a_file_form(tmp_path: Path) -> None:
         "EAI_DATABASE_ADMIN_URL",
         "EAI_QDRANT_API_KEY",
         "EAI_MASTER_KEY",
+        "EAI_REDIS_URL",
     ]
     assert problems({"EAI_ENV": "dev", "EAI_HOME_FILE": str(tmp_path)}) == [
         "EAI_HOME_FILE is not a setting; did you mean EAI_HOME?"
@@ -148,7 +165,7 @@ def test_a_name_that_is_far_from_all_that_are_read_is_told_no_other() -> None:
     "name",
     [
         "EAI_API_KEY", "EAI_BASE_URL", "EAI_EVAL_DATA", "EAI_TEST_QDRANT_URL", "EAI_REQUIRE_TOOLCHAINS",
-        "EAI_LITELLM_URL", "EAI_REDIS_URL", "EAI_MEMORY_EMBEDDING_MODEL",
+        "EAI_LITELLM_URL", "EAI_MEMORY_EMBEDDING_MODEL",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "PATH",
     ],
 )  # fmt: skip

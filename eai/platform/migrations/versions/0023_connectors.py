@@ -4,8 +4,8 @@ from alembic import op
 
 from eai.platform.tenancy import tenant_table
 
-revision = "0022"
-down_revision = "0021"
+revision = "0023"
+down_revision = "0022"
 
 _RUNS_AS_CALLER = "LANGUAGE plpgsql VOLATILE SECURITY INVOKER SET plan_cache_mode = force_generic_plan"
 

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0023"
-down_revision = "0022"
+revision = "0024"
+down_revision = "0023"
 
 _LEVEL = "smallint CHECK ({name} BETWEEN 0 AND 4)"
 

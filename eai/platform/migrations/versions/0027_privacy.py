@@ -4,8 +4,8 @@ from alembic import op
 
 from eai.platform.tenancy import tenant_table
 
-revision = "0026"
-down_revision = "0025"
+revision = "0027"
+down_revision = "0026"
 
 
 def upgrade() -> None:

@@ -4,8 +4,8 @@ from alembic import op
 
 from eai.platform.tenancy import tenant_table
 
-revision = "0025"
-down_revision = "0023"
+revision = "0026"
+down_revision = "0025"
 
 
 def upgrade() -> None:
