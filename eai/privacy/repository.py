@@ -6,11 +6,11 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import and_, case, delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import Classification
+from eai.access.classification import LEVELS, Classification
 from eai.kernel.errors import BadRequest, NotFound
 from eai.kernel.ids import DocumentId, TenantId
 from eai.kernel.paging import PageRequest
@@ -230,7 +230,44 @@ class TextRows:
 
 
 def _level() -> Any:
-    return func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification)
+    """The highest level of anything that is stored of a document, which is searched whole or not at all."""
+    own = func.coalesce(KnowledgeDocument.classification, KnowledgeBase.classification)
+    return func.greatest(own, _of_versions(), _of_holds())
+
+
+def _of_versions() -> Any:
+    """The highest level of a part of any version, or that a version was to bring which does not answer."""
+    parts = case(
+        *(
+            (DocumentVersion.chunk_rights.contains([{"classification": level.value}]), level.rank)
+            for level in reversed(LEVELS)
+        )
+    )
+    # What the version that answers has brought is the document's own by now, and may have been lowered since.
+    is_to_come = DocumentVersion.id.is_distinct_from(KnowledgeDocument.serving_version_id)
+    named = and_(is_to_come, DocumentVersion.intended.has_key("classification"))
+    wanted = func.coalesce(
+        DocumentVersion.intended["classification"].as_integer(), KnowledgeBase.classification
+    )
+    return (
+        select(func.max(func.greatest(parts, case((named, wanted)))))
+        .where(
+            DocumentVersion.tenant_id == KnowledgeDocument.tenant_id,
+            DocumentVersion.document_id == KnowledgeDocument.id,
+        )
+        .correlate(KnowledgeDocument, KnowledgeBase)
+        .scalar_subquery()
+    )
+
+
+def _of_holds() -> Any:
+    """The highest level that a text of the document had when it was held."""
+    return (
+        select(func.max(Hold.classification))
+        .where(Hold.tenant_id == KnowledgeDocument.tenant_id, Hold.document_id == KnowledgeDocument.id)
+        .correlate(KnowledgeDocument)
+        .scalar_subquery()
+    )
 
 
 def _document(after: Sequence[str]) -> UUID:
