@@ -3,9 +3,10 @@
 import psycopg
 import pytest
 
-from tests.api.test_privacy_routes import MAIL, erased, found, officer
+from tests.api.test_privacy_routes import ERASURES, MAIL, ended, erased, found, officer
 from tests.api.test_review_routes import ORDER, settled
 from tests.conftest import DatabaseUrls
+from tests.integration.faults.outages import eventually, somebody_waits
 from tests.stack import Company, Person
 
 __all__ = ["officer"]
@@ -72,3 +73,18 @@ async def test_a_level_that_was_lowered_since_its_text_answers_is_the_documents_
     lower = {"classification": "internal", "reason": "Declassified."}
     assert (await company.admin.put(f"{path}/acl", json=lower)).status_code == 200
     assert (await erased(officer, "find", MAIL))["documents"] == {"found": 1}
+
+
+async def test_a_document_that_is_raised_above_the_clearance_before_anything_follows_stays(
+    company: Company, officer: Person, stack_urls: DatabaseUrls
+) -> None:
+    base = await company.base()
+    document = await company.document(base, f"Write to {MAIL}.")
+    body = {"action": "remove", "identifiers": [MAIL], "reason": "Case 17"}
+    with psycopg.connect(stack_urls.admin) as raising:
+        raising.execute("UPDATE eai.kb_documents SET classification = 4 WHERE id = %s", [document])
+        made = await officer.api.made(ERASURES, body, status=202)
+        await eventually(lambda: somebody_waits(stack_urls.admin))
+    shown = await ended(officer, made["id"])
+    assert (shown["documents_searched"], shown["documents"]) == (0, {})
+    assert (await company.admin.get(f"/v1/knowledge-bases/{base}/documents/{document}")).status_code == 200
