@@ -1,7 +1,6 @@
 """How an erasure works: what takes a processor keeps nobody waiting."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import psycopg
@@ -32,7 +31,7 @@ class Witness:
 
 
 @pytest.fixture
-def witness(stack_urls: DatabaseUrls, monkeypatch: pytest.MonkeyPatch) -> Iterator[Witness]:
+def witness(stack_urls: DatabaseUrls, monkeypatch: pytest.MonkeyPatch) -> Witness:
     watching, places = Witness(stack_urls.admin), Identifiers.places
 
     def watched(self: Identifiers, text: str) -> list[Place]:
