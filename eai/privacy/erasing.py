@@ -4,7 +4,7 @@ Each document's outcome commits with how far the job is, so that an attempt that
 with the next document.
 """
 
-import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from uuid import UUID
 
@@ -23,12 +23,28 @@ from eai.platform.jobs import JobRun, Jobs
 from eai.platform.keys import Keyring
 from eai.privacy.identifiers import Identifiers
 from eai.privacy.models import Erasure
-from eai.privacy.outcomes import REDACTED, REDACTING, Task, act_on, settled
-from eai.privacy.repository import DocumentTexts, ErasureRows, TextRows
+from eai.privacy.outcomes import (
+    ANSWERS,
+    REDACTED,
+    REDACTING,
+    Look,
+    Outcome,
+    Task,
+    act_on,
+    as_it_is,
+    look_again,
+    look_at,
+    settled,
+    standing,
+)
+from eai.privacy.repository import ErasureRows
 from eai.privacy.service import ERASE, open_identifiers
-from eai.privacy.texts import Search, look_through
+from eai.privacy.text_rows import DocumentState, TextRows
+from eai.privacy.texts import Search, Texts
 
 LOOK_AGAIN_AFTER_S = 2
+TRIES = 5
+"""How often a document is looked through that changes meanwhile, until it is left as it is."""
 _FIRST = UUID(int=0)
 _CHANGES = {REDACTING: AuditAction.DOCUMENT_REPLACE, REDACTED: AuditAction.DOCUMENT_UPDATE}
 
@@ -84,39 +100,51 @@ class Erasing:
         return erasure, Identifiers.of(values) if values else None
 
     async def _search(self, task: Task) -> None:
-        after = UUID(task.run.progress.get("after", str(_FIRST)))
-        while (found := await self._next(task, after)) is not None:
-            search = await asyncio.to_thread(look_through, found, task.identifiers)
-            await self._keep(task, found, search)
-            after = found.row.id
+        after, texts = UUID(task.run.progress.get("after", str(_FIRST))), self._texts(task)
+        tries: Counter[UUID] = Counter()
+        while (document := await self._next(task, after)) is not None:
+            look = await look_at(texts, task, document)
+            tries[document.row.id] += 1
+            if await self._keep(task, look, is_last_try=tries[document.row.id] >= TRIES):
+                after, tries = document.row.id, Counter()
 
-    async def _next(self, task: Task, after: UUID) -> DocumentTexts | None:
+    async def _next(self, task: Task, after: UUID) -> DocumentState | None:
         async with self._database.transaction(task.tenant) as session:
             await self._jobs.confirm(session, task.run)
             return await TextRows(session, task.tenant).next(after, task.erasure.clearance)
 
-    async def _keep(self, task: Task, found: DocumentTexts, search: Search) -> None:
-        """Do what is to follow for a document in the commit that says how far the job is."""
-        document = DocumentId(found.row.id)
+    async def _keep(self, task: Task, look: Look, *, is_last_try: bool) -> bool:
+        """Do what is to follow for a document in the commit that says how far the job is.
+
+        False where the document has to be looked at again: it is another one by now, gone, or too high.
+        """
+        document = DocumentId(look.document.row.id)
         async with self._database.transaction(task.tenant) as session:
+            await self._jobs.confirm(session, task.run)
+            now = await as_it_is(session, task, look)
+            if now is None or now.level > task.erasure.clearance:
+                return False
+            if now.mark != look.document.mark and not is_last_try:
+                return False
             await self._jobs.confirm(session, task.run, {"after": str(document)}, is_further=True)
-            rows = ErasureRows(session, task.tenant)
-            await rows.count(task.id, search.unread)
-            if not search.sightings:
-                return
-            outcome = await act_on(session, self._jobs, task, found, search)
-            await rows.add_found(
-                task.id, _found(found, search) | {"outcome": outcome.name, "code": outcome.code}
-            )
-            facts: dict[str, Canonical] = {
-                "erasure": str(task.id), "base": str(found.row.base_id), "outcome": outcome.name,
-            }  # fmt: skip
-            resource = Resource("document", str(document))
-            if outcome in _CHANGES:
-                # Redaction changes a document as people do.
-                change = {"base": str(found.row.base_id), "erasure": str(task.id)}
-                await self._record(session, task.tenant, _CHANGES[outcome], resource, change)
-            await self._record(session, task.tenant, AuditAction.PRIVACY_DOCUMENT_FOUND, resource, facts)
+            await ErasureRows(session, task.tenant).count(task.id, look.search.unread)
+            if look.search.is_found:
+                outcome = await act_on(session, self._jobs, task, now, look)
+                await self._note(session, task, look, outcome)
+            return True
+
+    async def _note(self, session: AsyncSession, task: Task, look: Look, outcome: Outcome) -> None:
+        """Keep and audit what became of a document in which the person was found."""
+        row = look.document.row
+        values = _found(look.document, look.search) | {"outcome": outcome.name, "code": outcome.code}
+        await ErasureRows(session, task.tenant).add_found(task.id, values)
+        resource, base = Resource("document", str(row.id)), str(row.base_id)
+        if outcome in _CHANGES:
+            # Redaction changes a document as people do.
+            change: dict[str, Canonical] = {"base": base, "erasure": str(task.id)}
+            await self._record(session, task.tenant, _CHANGES[outcome], resource, change)
+        facts: dict[str, Canonical] = {"erasure": str(task.id), "base": base, "outcome": outcome.name}
+        await self._record(session, task.tenant, AuditAction.PRIVACY_DOCUMENT_FOUND, resource, facts)
 
     async def _settle(self, task: Task) -> bool:
         """Look after what is being redacted; whether all of it has come to an end."""
@@ -131,7 +159,15 @@ class Erasing:
     async def _settle_one(self, task: Task, base: BaseId, document: DocumentId) -> bool:
         async with self._database.transaction(task.tenant) as session:
             await self._jobs.confirm(session, task.run)
-            outcome = await settled(session, task, base, document)
+            state, outcome = await standing(session, task, document)
+        look = (
+            await look_again(self._texts(task), task, state)
+            if state is not None and outcome is ANSWERS
+            else None
+        )
+        async with self._database.transaction(task.tenant) as session:
+            await self._jobs.confirm(session, task.run)
+            outcome = await settled(session, task, base, document, look)
             if outcome is None:
                 return False
             await ErasureRows(session, task.tenant).settle(task.id, document, outcome.name, outcome.code)
@@ -158,6 +194,9 @@ class Erasing:
             resource = Resource("erasure", str(erasure.id))
             await self._record(session, tenant, AuditAction.PRIVACY_ERASURE_COMPLETE, resource, facts)
 
+    def _texts(self, task: Task) -> Texts:
+        return Texts(self._database, task.tenant, task.identifiers)
+
     async def _record(
         self,
         session: AsyncSession,
@@ -169,15 +208,14 @@ class Erasing:
         await self._audit.record(session, SYSTEM, action, tenant=tenant, resource=resource, facts=facts)
 
 
-def _found(found: DocumentTexts, search: Search) -> dict[str, object]:
-    entities = {each.place.entity for each in search.sightings} - {None}
+def _found(found: DocumentState, search: Search) -> dict[str, object]:
     return {
         "document_id": found.row.id,
         "base_id": found.row.base_id,
         "classification": found.level,
-        "places": sorted({each.field for each in search.sightings}),
-        "versions": sorted({each.version for each in search.sightings if each.version is not None}),
-        "entities": sorted(map(str, entities)),
-        "occurrences": len(search.sightings),
-        "by_identifier": sum(each.place.entity is None for each in search.sightings),
+        "places": sorted(search.fields),
+        "versions": sorted(search.versions),
+        "entities": sorted(search.entities),
+        "occurrences": search.occurrences,
+        "by_identifier": search.by_identifier,
     }

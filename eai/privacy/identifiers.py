@@ -53,7 +53,7 @@ class Identifiers:
             return []
         read = normalise(text)
         detected = [(read.origin(each.start, each.end), each.entity) for each in _detected(read.text)]
-        return [Place(start, end, _entity(start, end, detected)) for start, end in spans]
+        return list(_places(spans, sorted(detected, key=lambda each: each[0][0])))
 
     def _spans(self, text: str, layer: int) -> Iterator[tuple[int, int]]:
         plain = _plain(text)
@@ -122,5 +122,14 @@ def _detected(text: str) -> Sequence[Found]:
     return recognise([text], RECOGNISERS)
 
 
-def _entity(start: int, end: int, detected: Sequence[tuple[tuple[int, int], str]]) -> str | None:
-    return next((entity for (low, high), entity in detected if low < end and start < high), None)
+def _places(
+    spans: Sequence[tuple[int, int]], detected: Sequence[tuple[tuple[int, int], str]]
+) -> Iterator[Place]:
+    """Each span with the first entity that lies on it; both are in the order in which they start."""
+    at = 0
+    for start, end in spans:
+        # What ended before this span ends before all that follow.
+        while at < len(detected) and detected[at][0][1] <= start:
+            at += 1
+        is_on_it = at < len(detected) and detected[at][0][0] < end
+        yield Place(start, end, detected[at][1] if is_on_it else None)

@@ -1,6 +1,5 @@
 """What becomes of one document in which a person was found, and of one that is being redacted."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -18,10 +17,10 @@ from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.platform.jobs import JobRun, Jobs
 from eai.privacy.identifiers import Identifiers
 from eai.privacy.models import Erasure
-from eai.privacy.redaction import NoText, Redaction, may_redact, redacted_version, subject_of
-from eai.privacy.repository import DocumentTexts, TextRows
+from eai.privacy.redaction import Redacted, Redaction, may_redact, redacted, redacted_version, subject_of
 from eai.privacy.schemas import ErasureAction
-from eai.privacy.texts import Search, look_through
+from eai.privacy.text_rows import DocumentState, TextRows, Version
+from eai.privacy.texts import Search, Texts
 
 
 class Outcome(NamedTuple):
@@ -34,6 +33,9 @@ class Outcome(NamedTuple):
 REMOVED, REDACTED, REDACTING = Outcome("removed"), Outcome("redacted"), Outcome("redacting")
 HELD = Outcome("held", "under_legal_hold")
 NOT_REDACTABLE, FOUND_AGAIN = Outcome("failed", "not_redactable"), Outcome("failed", "found_again")
+CHANGING, ABOVE = Outcome("failed", "document_changing"), Outcome("failed", "clearance_exceeded")
+ANSWERS = Outcome("answers")
+"""The new text answers, and what it was made of can be emptied; what became of it is still to be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ class Task:
         return self.erasure.id
 
     @property
+    def action(self) -> ErasureAction:
+        return ErasureAction(self.erasure.action)
+
+    @property
     def tenant(self) -> TenantId:
         return self.run.tenant
 
@@ -57,72 +63,107 @@ class Task:
         return subject_of(self.run.tenant, self.erasure.submitter)
 
 
-async def act_on(
-    session: AsyncSession, jobs: Jobs, task: Task, found: DocumentTexts, search: Search
-) -> Outcome:
-    """Do what is to follow, in the caller's transaction."""
-    action = ErasureAction(task.erasure.action)
-    if action is ErasureAction.FIND:
+class Look(NamedTuple):
+    """A document as it stood when it was looked through, what came of it, and what it is to become."""
+
+    document: DocumentState
+    search: Search
+    redacted: Redacted | None = None
+
+
+async def look_at(texts: Texts, task: Task, document: DocumentState) -> Look:
+    """Look through a document, and prepare what it is to become, while nobody holds it."""
+    search = await texts.look_through(document)
+    is_to_change = task.action is ErasureAction.REDACT and search.is_found and may_redact(search.fields)
+    return Look(document, search, await redacted(texts, task.id, document, search) if is_to_change else None)
+
+
+async def as_it_is(session: AsyncSession, task: Task, look: Look) -> DocumentState | None:
+    """The document that was looked at as it is now, held where something is to follow."""
+    row = look.document.row
+    id_ = DocumentId(row.id)
+    is_to_change = task.action is not ErasureAction.FIND and look.search.is_found
+    if is_to_change and await DocumentRows(session, task.tenant, BaseId(row.base_id)).lock(id_) is None:
+        return None
+    # A statement of its own, after the lock: what the wait for it made visible must be seen.
+    return await TextRows(session, task.tenant).find(id_)
+
+
+async def act_on(session: AsyncSession, jobs: Jobs, task: Task, now: DocumentState, look: Look) -> Outcome:
+    """Do what is to follow, in the caller's transaction, which holds the document."""
+    if task.action is ErasureAction.FIND:
         return Outcome("found")
-    base_id, document = BaseId(found.row.base_id), DocumentId(found.row.id)
-    if await DocumentRows(session, task.tenant, base_id).lock(document) is None:
-        return REMOVED
+    base_id, document = BaseId(now.row.base_id), DocumentId(now.row.id)
     if await LegalHoldRows(session, task.tenant).is_held(base_id, document):
         return HELD
     base = await base_of_tenant(session, task.tenant, str(base_id))
-    # As it is now: somebody may have brought another text since it was looked through.
-    now = await TextRows(session, task.tenant).find(document)
-    if base is None or now is None:
+    if base is None:
         return REMOVED
-    if action is ErasureAction.REMOVE:
+    if task.action is ErasureAction.REMOVE:
         await begin_deletion(session, jobs, base, document, PrincipalId(task.erasure.requested_by))
         return REMOVED
-    redaction = Redaction(session, jobs, task.subject, base, now, task.identifiers)
-    return await _redact(session, task, redaction, search)
+    if now.mark != look.document.mark:
+        return CHANGING
+    return await _redact(session, Redaction(session, jobs, task.subject, base, now), look.redacted)
 
 
-async def settled(session: AsyncSession, task: Task, base: BaseId, document: DocumentId) -> Outcome | None:
+async def standing(
+    session: AsyncSession, task: Task, document: DocumentId
+) -> tuple[DocumentState | None, Outcome | None]:
+    """A document that is being redacted, and what became of it; ANSWERS once the new text is all there is."""
+    rows = TextRows(session, task.tenant)
+    state = await rows.find(document)
+    if state is None:
+        return None, REMOVED
+    version = _redacted_in(state, task)
+    if version is None:
+        return state, Outcome("failed", "version_superseded")
+    if version.status not in {*ON_ITS_WAY, "ready"}:
+        return state, Outcome("failed", f"text_{version.status}")
+    serving = state.row.serving_version_id or version.id
+    if version.status in ON_ITS_WAY or await rows.has_other_chunks(document, serving):
+        return state, None
+    return state, ABOVE if state.level > task.erasure.clearance else ANSWERS
+
+
+async def look_again(texts: Texts, task: Task, document: DocumentState) -> Look:
+    """Look through what is left of a document once its former texts are gone."""
+    version = _redacted_in(document, task)
+    return Look(document, await texts.look_through(document, since=0 if version is None else version.number))
+
+
+async def settled(
+    session: AsyncSession, task: Task, base: BaseId, document: DocumentId, look: Look | None
+) -> Outcome | None:
     """What became of a document that is being redacted; None while that is under way."""
     if await DocumentRows(session, task.tenant, base).lock(document) is None:
         return REMOVED
-    rows = TextRows(session, task.tenant)
-    texts = await rows.find(document)
-    wanted = redacted_version(task.id, document)
-    version = next((each for each in texts.versions if each.id == wanted), None) if texts else None
-    if texts is None or version is None:
-        return Outcome("failed", "version_superseded")
-    if version.status not in {*ON_ITS_WAY, "ready"}:
-        return Outcome("failed", f"text_{version.status}")
-    serving = texts.row.serving_version_id or wanted
-    if version.status in ON_ITS_WAY or await rows.has_other_chunks(document, serving):
+    state, outcome = await standing(session, task, document)
+    if state is None or outcome is not ANSWERS:
+        return outcome
+    version = _redacted_in(state, task)
+    if look is None or version is None or state.mark != look.document.mark:
         return None
     # A hold that came meanwhile keeps the former texts.
     if await LegalHoldRows(session, task.tenant).is_held(base, document):
         return HELD
-    await rows.forget_before(document, version.number)
-    return FOUND_AGAIN if await _is_found(session, task, document) else REDACTED
+    await TextRows(session, task.tenant).forget_before(document, version.number)
+    return FOUND_AGAIN if look.search.is_found else REDACTED
 
 
-async def _redact(session: AsyncSession, task: Task, redaction: Redaction, search: Search) -> Outcome:
-    if not may_redact([sighting.field for sighting in search.sightings]):
+def _redacted_in(document: DocumentState, task: Task) -> Version | None:
+    wanted = redacted_version(task.id, DocumentId(document.row.id))
+    return next((version for version in document.versions if version.id == wanted), None)
+
+
+async def _redact(session: AsyncSession, redaction: Redaction, redacted: Redacted | None) -> Outcome:
+    if redacted is None:
         return NOT_REDACTABLE
     try:
         async with session.begin_nested():
-            is_on_its_way = await redaction.begin(task.id)
+            is_on_its_way = await redaction.begin(redacted)
     except EaiError as error:
         return Outcome("failed", error.code)
-    except NoText:
-        return NOT_REDACTABLE
     if is_on_its_way:
         return REDACTING
-    is_found = await _is_found(session, task, DocumentId(redaction.texts.row.id))
-    return FOUND_AGAIN if is_found else REDACTED
-
-
-async def _is_found(session: AsyncSession, task: Task, document: DocumentId) -> bool:
-    """Whether the person is still in what is stored of a document."""
-    left = await TextRows(session, task.tenant).find(document)
-    if left is None:
-        return False
-    search = await asyncio.to_thread(look_through, left, task.identifiers)
-    return bool(search.sightings)
+    return REDACTED if redacted.is_clean else FOUND_AGAIN

@@ -1,6 +1,7 @@
 """Gives a document a text and fields without the person, and takes the former texts away once it answers."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
@@ -18,9 +19,11 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import DocumentChanges, VersionDraft
 from eai.knowledge.documents.replacing import add_version, change_document
+from eai.knowledge.models import KnowledgeDocument
 from eai.platform.jobs import Jobs
 from eai.privacy.identifiers import Identifiers
-from eai.privacy.repository import DocumentTexts, VersionText
+from eai.privacy.text_rows import DocumentState, Version, Written
+from eai.privacy.texts import Search, Texts, decoded, texts_in
 from eai.quarantine.judgement import masked
 
 PLAIN = "text/plain"
@@ -28,98 +31,122 @@ _ENDED_BADLY = frozenset({"failed", "rejected"})
 _REDACTABLE = frozenset({"title", "source_uri", "metadata", "intended", "text"})
 
 
-class NoText(Exception):
-    """Nothing that can be read is stored of the document."""
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """What a document is to become without the person, made before anybody holds it.
+
+    Without `draft` only fields hold the person; `is_clean` says whether they hold nothing of it any more.
+    """
+
+    changes: DocumentChanges
+    draft: VersionDraft | None
+    language: str | None
+    is_clean: bool
+
+
+async def redacted(texts: Texts, erasure: UUID, document: DocumentState, search: Search) -> Redacted | None:
+    """The document without the person; None where nothing that can be read is stored of it."""
+    newest = _newest(document)
+    written = None if newest is None else await texts.written(newest.id)
+    text = None if written is None else _text_of(written)
+    if newest is None or written is None or text is None:
+        return None
+    blackening = _Blackening(texts.identifiers)
+    changes, is_clean = await asyncio.to_thread(blackening.changes, document.row)
+    if not search.versions:
+        return Redacted(changes, None, newest.language, is_clean)
+    source = (await asyncio.to_thread(blackening.masked, text)).encode()
+    draft = VersionDraft(
+        id=redacted_version(erasure, DocumentId(document.row.id)),
+        content_type=PLAIN if written.content is not None else newest.content_type,
+        source_hash=sha256(source).digest(),
+        source=source,
+        # Every character stands where it stood.
+        span_rights=tuple(spans_from_rows(cast(Any, newest.chunk_rights))),
+        job=JobId(uuid4()),
+    )
+    return Redacted(changes, draft, newest.language, is_clean)
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """A document that is to lose a person. The caller holds its row."""
+    """A document that is to lose a person. The caller holds its row, which is as it was read."""
 
     session: AsyncSession
     jobs: Jobs
     subject: Subject
     base: BaseHandle
-    texts: DocumentTexts
-    identifiers: Identifiers
+    document: DocumentState
 
-    async def begin(self, erasure: UUID) -> bool:
+    async def begin(self, redacted: Redacted) -> bool:
         """Queue the text without the person; where only fields hold it they change now, and it is False.
 
-        Raises NoText, and what stands against a replacement.
+        Raises what stands against a replacement.
         """
-        newest = self._newest()
-        text = None if newest is None else _text_of(newest)
-        if newest is None or text is None:
-            raise NoText
-        if not self._holds_text():
+        if redacted.draft is None:
             await change_document(
-                self.session, self.jobs, self.subject, self.base, self.texts.row, changes=self._changes()
+                self.session, self.jobs, self.subject, self.base, self.document.row, changes=redacted.changes
             )
             return False
-        source, job = self._masked(text).encode(), JobId(uuid4())
-        draft = VersionDraft(
-            id=redacted_version(erasure, DocumentId(self.texts.row.id)),
-            content_type=PLAIN if newest.content is not None else newest.content_type,
-            source_hash=sha256(source).digest(),
-            source=source,
-            # Every character stands where it stood.
-            span_rights=tuple(spans_from_rows(cast(Any, newest.chunk_rights))),
-            job=job,
-        )
-        document = DocumentId(self.texts.row.id)
         stored = await add_version(
-            self.session, self.jobs, self.subject, self.base, document, draft, self._changes()
+            self.session,
+            self.jobs,
+            self.subject,
+            self.base,
+            DocumentId(self.document.row.id),
+            redacted.draft,
+            redacted.changes,
         )
-        labels = Labels(**self.texts.row.labels).of(self.subject)
-        parameters = parameters_of(self.subject, self.base, stored, language=newest.language, labels=labels)
+        labels = Labels(**self.document.row.labels).of(self.subject)
+        parameters = parameters_of(self.subject, self.base, stored, language=redacted.language, labels=labels)
         await self.jobs.create(
-            self.session, self.base.tenant, job, JOB_NAME, parameters, principal=self.subject.principal
+            self.session,
+            self.base.tenant,
+            cast(JobId, redacted.draft.job),
+            JOB_NAME,
+            parameters,
+            principal=self.subject.principal,
         )
         return True
 
-    def _newest(self) -> VersionText | None:
-        sound = [version for version in self.texts.versions if version.status not in _ENDED_BADLY]
-        return sound[-1] if sound else None
 
-    def _holds_text(self) -> bool:
-        """Whether any text of any version holds the person: then all but a new one must go."""
-        return any(
-            self.identifiers.places(text)
-            for version in self.texts.versions
-            for text in (version.content, _decoded(version.source))
-            if text
-        )
+@dataclass(frozen=True, slots=True)
+class _Blackening:
+    """Puts blocks where the person stands. It takes a processor."""
 
-    def _changes(self) -> DocumentChanges:
-        row = self.texts.row
+    identifiers: Identifiers
+
+    def masked(self, text: str) -> str:
+        return masked(text, tuple((place.start, place.end) for place in self.identifiers.places(text)))
+
+    def changes(self, row: KnowledgeDocument) -> tuple[DocumentChanges, bool]:
+        """What is to change of the fields, and whether they hold nothing of the person afterwards."""
+        uri = row.source_uri
         redacted = {
-            "title": self._masked(row.title),
-            "source_uri": None if row.source_uri is None or self._holds(row.source_uri) else row.source_uri,
+            "title": self.masked(row.title),
+            "source_uri": None if uri is None or self._holds(uri) else uri,
             "metadata": self._value(row.metadata_),
         }
-        stored = {"title": row.title, "source_uri": row.source_uri, "metadata": row.metadata_}
+        stored = {"title": row.title, "source_uri": uri, "metadata": row.metadata_}
         given = frozenset(name for name in stored if redacted[name] != stored[name])
-        return DocumentChanges(given=given, **redacted)
+        is_clean = not any(self._holds(text) for text in texts_in(list(redacted.values())))
+        return DocumentChanges(given=given, **cast(Any, redacted)), is_clean
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {self._masked(str(name)): self._value(member) for name, member in value.items()}
+            return {self.masked(str(name)): self._value(member) for name, member in value.items()}
         if isinstance(value, list):
             return [self._value(member) for member in value]
         if isinstance(value, str):
-            return self._masked(value)
+            return self.masked(value)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return None if is_number and self._holds(str(value)) else value
 
     def _holds(self, text: str) -> bool:
         return bool(self.identifiers.places(text))
 
-    def _masked(self, text: str) -> str:
-        return masked(text, tuple((place.start, place.end) for place in self.identifiers.places(text)))
 
-
-def may_redact(fields: Sequence[str]) -> bool:
+def may_redact(fields: Collection[str]) -> bool:
     """Whether everything that holds the person can be written anew: what a source calls its own cannot."""
     return _REDACTABLE.issuperset(fields)
 
@@ -144,12 +171,10 @@ def subject_of(tenant: TenantId, given: Mapping[str, Any]) -> Subject:
     )
 
 
-def _text_of(version: VersionText) -> str | None:
-    return version.content if version.content is not None else _decoded(version.source)
+def _newest(document: DocumentState) -> Version | None:
+    sound = [version for version in document.versions if version.status not in _ENDED_BADLY]
+    return sound[-1] if sound else None
 
 
-def _decoded(source: bytes | None) -> str | None:
-    try:
-        return None if source is None else source.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
+def _text_of(written: Written) -> str | None:
+    return written.content if written.content is not None else decoded(written.source)

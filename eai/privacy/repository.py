@@ -1,12 +1,11 @@
-"""Every query on erasures, and on the texts they look through."""
+"""Every query on erasures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -14,33 +13,8 @@ from eai.access.classification import Classification
 from eai.kernel.errors import BadRequest, NotFound
 from eai.kernel.ids import DocumentId, TenantId
 from eai.kernel.paging import PageRequest
-from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeBase, KnowledgeDocument
-from eai.knowledge.visibility import document_level
 from eai.platform.listing import part
 from eai.privacy.models import Erasure, FoundDocument
-from eai.quarantine.models import Hold
-
-
-class VersionText(NamedTuple):
-    """A version with what it was made of and says."""
-
-    id: UUID
-    number: int
-    status: str
-    content_type: str
-    source: bytes | None
-    content: str | None
-    intended: Mapping[str, Any]
-    chunk_rights: Sequence[Mapping[str, Any]]
-    language: str | None
-
-
-class DocumentTexts(NamedTuple):
-    """A document with every text that is stored of it, oldest first."""
-
-    row: KnowledgeDocument
-    level: int
-    versions: Sequence[VersionText]
 
 
 class ErasureRows:
@@ -141,99 +115,6 @@ class ErasureRows:
         for erasure, outcome, count in await self._session.execute(statement):
             counted[erasure][outcome] = count
         return counted
-
-
-class TextRows:
-    """The texts of one tenant's documents."""
-
-    def __init__(self, session: AsyncSession, tenant: TenantId) -> None:
-        self._session = session
-        self._tenant = tenant
-
-    async def next(self, after: UUID, clearance: int) -> DocumentTexts | None:
-        """The next live document up to that level, in the order of ids."""
-        return await self._one(KnowledgeDocument.id > after, _level() <= clearance)
-
-    async def find(self, document: DocumentId) -> DocumentTexts | None:
-        """The live document as it is now."""
-        return await self._one(KnowledgeDocument.id == document)
-
-    async def has_other_chunks(self, document: DocumentId, version: UUID) -> bool:
-        """Whether passages of other versions are still stored."""
-        others = exists().where(
-            Chunk.tenant_id == self._tenant, Chunk.document_id == document, Chunk.version_id != version
-        )
-        return await self._session.scalar(select(others)) is True
-
-    async def forget_before(self, document: DocumentId, number: int) -> None:
-        """Empty the versions before that one, which have no passages; that they were there stays."""
-        former = (
-            DocumentVersion.tenant_id == self._tenant,
-            DocumentVersion.document_id == document,
-            DocumentVersion.number < number,
-        )
-        # What was found in a held text quotes it.
-        ids = select(DocumentVersion.id).where(*former)
-        await self._session.execute(
-            delete(Hold).where(Hold.tenant_id == self._tenant, Hold.version_id.in_(ids))
-        )
-        empty: dict[str, Any] = {
-            "source": None,
-            "content": "",
-            "content_hash": sha256(b"").digest(),
-            "dlp": {},
-            "dlp_spans": {},
-            "intended": {},
-        }
-        await self._session.execute(
-            update(DocumentVersion)
-            .where(*former)
-            .values(**empty)
-            .execution_options(synchronize_session=False)
-        )
-
-    async def _one(self, *conditions: Any) -> DocumentTexts | None:
-        statement = (
-            select(KnowledgeDocument, _level())
-            .join(
-                KnowledgeBase,
-                (KnowledgeBase.tenant_id == KnowledgeDocument.tenant_id)
-                & (KnowledgeBase.id == KnowledgeDocument.base_id),
-            )
-            .where(
-                KnowledgeDocument.tenant_id == self._tenant,
-                KnowledgeDocument.deleting_since.is_(None),
-                KnowledgeBase.deleting_since.is_(None),
-                *conditions,
-            )
-            .order_by(KnowledgeDocument.id)
-            .limit(1)
-            .execution_options(populate_existing=True)
-        )
-        found = (await self._session.execute(statement)).one_or_none()
-        return None if found is None else DocumentTexts(found[0], found[1], await self._versions(found[0].id))
-
-    async def _versions(self, document: UUID) -> list[VersionText]:
-        statement = (
-            select(
-                DocumentVersion.id,
-                DocumentVersion.number,
-                DocumentVersion.status,
-                DocumentVersion.content_type,
-                DocumentVersion.source,
-                DocumentVersion.content,
-                DocumentVersion.intended,
-                DocumentVersion.chunk_rights,
-                DocumentVersion.language,
-            )
-            .where(DocumentVersion.tenant_id == self._tenant, DocumentVersion.document_id == document)
-            .order_by(DocumentVersion.number)
-        )
-        return [VersionText(*row) for row in await self._session.execute(statement)]
-
-
-def _level() -> Any:
-    return document_level(KnowledgeBase.classification)
 
 
 def _document(after: Sequence[str]) -> UUID:

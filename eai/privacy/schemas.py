@@ -88,8 +88,8 @@ class ErasureOut(Schema):
     """An erasure, and how far it is. What was looked for is not told.
 
     `entities` are what DLP takes the identifiers for, in their order; null for what it does not detect.
-    `documents` counts by outcome. Documents above `clearance` were not searched, nor were `texts_unread`, and
-    nor is what comes in later.
+    `documents` counts by outcome. Documents above `clearance`, or of which a part, a text that is to come or
+    one that was held lies above it, were not searched, nor were `texts_unread`, nor is what comes in later.
     """
 
     id: UUID

@@ -1,86 +1,134 @@
-"""Looks through everything that is stored of a document."""
+"""Looks through everything that is stored of a document, one text at a time, in a thread."""
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
+from eai.kernel.ids import TenantId
+from eai.platform.database import Database
 from eai.privacy.identifiers import Identifiers, Place
-from eai.privacy.repository import DocumentTexts, VersionText
+from eai.privacy.text_rows import DocumentState, TextRows, Written
 
 TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """Where a person stands in a document: in a field of it, or in a text of the version `version`."""
-
-    field: str
-    place: Place
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Search:
-    """What a look through a document came to; `unread` texts could not be read as text."""
+    """What a look through a document came to: in which fields the person stands, and in which texts.
 
-    sightings: tuple[Sighting, ...]
-    unread: int
+    `unread` texts could not be read as text.
+    """
+
+    fields: set[str] = field(default_factory=set)
+    versions: set[int] = field(default_factory=set)
+    entities: set[str] = field(default_factory=set)
+    occurrences: int = 0
+    by_identifier: int = 0
+    unread: int = 0
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the person stands anywhere."""
+        return self.occurrences > 0
+
+    def add(self, where: str, places: Iterable[Place]) -> bool:
+        """Count these places; whether there is one."""
+        before = self.occurrences
+        for place in places:
+            self.occurrences += 1
+            self.by_identifier += place.entity is None
+            if place.entity is not None:
+                self.entities.add(place.entity)
+        is_found = self.occurrences > before
+        self.fields |= {where} if is_found else set()
+        return is_found
 
 
-def look_through(texts: DocumentTexts, identifiers: Identifiers) -> Search:
-    """Find the person in a document. It takes a processor: some milliseconds for a long text."""
-    sightings: list[Sighting] = []
-    for field, text in fields_of(texts):
-        sightings += [Sighting(field, place) for place in identifiers.places(text)]
-    unread = 0
-    for version in texts.versions:
-        written = list(written_in(version))
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a tenant. Nothing is held while one is looked through, and one is in memory at a time."""
+
+    database: Database
+    tenant: TenantId
+    identifiers: Identifiers
+
+    async def look_through(self, document: DocumentState, *, since: int = 0) -> Search:
+        """Find the person in a document, in versions from number `since` on."""
+        search = Search()
+        await asyncio.to_thread(self._in_fields, search, document, since)
+        for version in document.versions:
+            if version.number >= since and (written := await self.written(version.id)) is not None:
+                await asyncio.to_thread(self._in_version, search, version.number, written)
+        return search
+
+    async def written(self, version: UUID) -> Written | None:
+        """The texts of a version."""
+        async with self.database.transaction(self.tenant) as session:
+            return await TextRows(session, self.tenant).written(version)
+
+    def _in_fields(self, search: Search, document: DocumentState, since: int) -> None:
+        for name, text in fields_of(document, since):
+            search.add(name, self.identifiers.places(text))
+
+    def _in_version(self, search: Search, number: int, written: Written) -> None:
+        texts = list(texts_of(written))
         # Of a text that was kept out, nothing is stored.
-        unread += not written and version.source is not None
-        for text in written:
-            sightings += [Sighting(TEXT, place, version.number) for place in identifiers.places(text)]
-    return Search(tuple(sightings), unread)
+        search.unread += not texts and written.source is not None
+        for text in texts:
+            if search.add(TEXT, self.identifiers.places(text)):
+                search.versions.add(number)
 
 
-def fields_of(texts: DocumentTexts) -> Iterator[tuple[str, str]]:
+def fields_of(document: DocumentState, since: int = 0) -> Iterator[tuple[str, str]]:
     """The document's fields that people fill, and those that wait for a version to answer."""
-    row = texts.row
+    row = document.row
     yield "title", row.title
     yield from _given("external_id", row.external_id)
     yield from _given("source_uri", row.source_uri)
     yield from _values("metadata", row.metadata_)
     yield from _values("labels", row.labels)
-    for version in texts.versions:
-        yield from _values("intended", version.intended)
+    for version in document.versions:
+        if version.number >= since:
+            yield from _values("intended", version.intended)
 
 
-def written_in(version: VersionText) -> Iterator[str]:
-    """What a version says, and what it was made of where that is another text."""
-    if version.content is not None:
-        yield version.content
-    if version.source is not None:
-        try:
-            source = version.source.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return
-        if source != version.content:
-            yield source
-
-
-def _given(field: str, value: str | None) -> Iterator[tuple[str, str]]:
-    if value is not None:
-        yield field, value
-
-
-def _values(field: str, value: Any) -> Iterator[tuple[str, str]]:
+def texts_in(value: Any) -> Iterator[str]:
     """Every text in a JSON value, the names of its members too."""
     if isinstance(value, Mapping):
         for name, member in value.items():
-            yield field, str(name)
-            yield from _values(field, member)
+            yield str(name)
+            yield from texts_in(member)
     elif isinstance(value, list | tuple):
         for member in value:
-            yield from _values(field, member)
+            yield from texts_in(member)
     elif value is not None and not isinstance(value, bool):
-        yield field, value if isinstance(value, str) else json.dumps(value)
+        yield value if isinstance(value, str) else json.dumps(value)
+
+
+def texts_of(written: Written) -> Iterator[str]:
+    """What a version says, and what it was made of where that is another text."""
+    if written.content is not None:
+        yield written.content
+    source = decoded(written.source)
+    if source is not None and source != written.content:
+        yield source
+
+
+def decoded(source: bytes | None) -> str | None:
+    """What was submitted, where it is text."""
+    try:
+        return None if source is None else source.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _given(name: str, value: str | None) -> Iterator[tuple[str, str]]:
+    if value is not None:
+        yield name, value
+
+
+def _values(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    return ((name, text) for text in texts_in(value))

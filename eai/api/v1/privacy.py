@@ -29,6 +29,8 @@ async def create_erasure(
 ) -> ErasureOut:
     """Look for a person in every document of the tenant, up to your clearance, and do what is to follow.
 
+    A document is as high as the highest of its parts, of the texts it waits for, and of those that were held.
+
     `find` changes nothing: ask for it first. `remove` deletes each document in which the person is found,
     with a receipt; `redact` gives it a text with a block for every character of what was found, and empties
     the former versions once that answers. With `principal_id` the details that the audit keeps of the

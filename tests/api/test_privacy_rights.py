@@ -1,0 +1,90 @@
+"""How high an erasure looks: no guess is answered about what the officer is not cleared for."""
+
+import psycopg
+import pytest
+
+from tests.api.test_privacy_routes import ERASURES, MAIL, ended, erased, found, officer
+from tests.api.test_review_routes import ORDER, settled
+from tests.conftest import DatabaseUrls
+from tests.integration.faults.outages import eventually, somebody_waits
+from tests.stack import Company, Person
+
+__all__ = ["officer"]
+
+PARCELS = "Parcels leave at noon."
+
+
+async def test_a_document_of_which_a_part_lies_above_the_clearance_is_not_searched(
+    company: Company, officer: Person
+) -> None:
+    base = await company.base()
+    text = f"{PARCELS} Write to {MAIL}."
+    high = {"start": text.index("Write"), "end": len(text), "classification": "secret"}
+    await company.document(base, text, chunk_readers=[high])
+    readable = {"start": 0, "end": 7, "classification": "confidential"}
+    seen = await company.document(base, f"{text} Soon.", chunk_readers=[readable])
+    erasure = await erased(officer, "find", MAIL)
+    assert (erasure["documents_searched"], list(await found(officer, erasure))) == (1, [seen])
+    cleared = await company.person("data_steward", clearance="secret")
+    assert (await erased(cleared, "find", MAIL))["documents"] == {"found": 2}
+
+
+@pytest.mark.parametrize(
+    "forget",
+    [
+        "DELETE FROM eai.quarantine_holds WHERE tenant_id = %s",
+        "UPDATE eai.kb_document_versions SET intended = '{}' WHERE tenant_id = %s",
+    ],
+)
+async def test_a_text_that_came_or_was_held_above_the_clearance_is_not_searched(
+    company: Company, officer: Person, stack_urls: DatabaseUrls, forget: str
+) -> None:
+    """Either tells of the level: what was to come with the text, and what it was held at."""
+    base = await company.base()
+    document = await company.document(base, PARCELS)
+    path = f"/v1/knowledge-bases/{base}/documents/{document}"
+    secret = {"content": f"{ORDER} Write to {MAIL}.", "classification": "secret"}
+    assert (await company.admin.put(path, json=secret)).status_code == 202
+    await settled(company.admin, base, document, "2")
+    low = {"content": f"{PARCELS} Again.", "classification": "internal", "reason": "A public text."}
+    assert (await company.admin.put(path, json=low)).status_code == 202
+    await settled(company.admin, base, document, "3")
+    review = {"decision": "release", "comment": "It follows one that was held, and is another text."}
+    cleared = await company.person("data_steward", clearance="secret")
+    assert (await cleared.api.post(f"{path}/review", json=review)).status_code == 200
+    await settled(company.admin, base, document, "3")
+    assert (await company.admin.got(path))["classification"] == "internal"
+    with psycopg.connect(stack_urls.admin) as admin:
+        admin.execute(forget, [company.id])
+    erasure = await erased(officer, "find", MAIL)
+    assert (erasure["documents_searched"], erasure["documents"]) == (0, {})
+    assert (await erased(cleared, "find", MAIL))["documents"] == {"found": 1}
+
+
+async def test_a_level_that_was_lowered_since_its_text_answers_is_the_documents_own(
+    company: Company, officer: Person
+) -> None:
+    base = await company.base()
+    document = await company.document(base, PARCELS)
+    path = f"/v1/knowledge-bases/{base}/documents/{document}"
+    body = {"content": f"Write to {MAIL}.", "classification": "secret"}
+    assert (await company.admin.put(path, json=body)).status_code == 202
+    await settled(company.admin, base, document, "2")
+    lower = {"classification": "internal", "reason": "Declassified."}
+    assert (await company.admin.put(f"{path}/acl", json=lower)).status_code == 200
+    assert (await erased(officer, "find", MAIL))["documents"] == {"found": 1}
+
+
+async def test_a_document_that_is_raised_above_the_clearance_before_anything_follows_stays(
+    company: Company, officer: Person, stack_urls: DatabaseUrls
+) -> None:
+    base = await company.base()
+    document = await company.document(base, f"Write to {MAIL}.")
+    body = {"action": "remove", "identifiers": [MAIL], "reason": "Case 17"}
+    with psycopg.connect(stack_urls.admin) as raising:
+        raising.execute("UPDATE eai.kb_documents SET classification = 4 WHERE id = %s", [document])
+        made = await officer.api.made(ERASURES, body, status=202)
+        await eventually(lambda: somebody_waits(stack_urls.admin))
+    shown = await ended(officer, made["id"])
+    assert (shown["documents_searched"], shown["documents"]) == (0, {})
+    assert (await company.admin.get(f"/v1/knowledge-bases/{base}/documents/{document}")).status_code == 200

@@ -1,0 +1,57 @@
+"""How an erasure works: what takes a processor keeps nobody waiting."""
+
+import threading
+from dataclasses import dataclass, field
+
+import psycopg
+import pytest
+
+from eai.privacy.identifiers import Identifiers, Place
+from tests.api.test_privacy_routes import BLOCK, MAIL, erased, officer, replace
+from tests.conftest import DatabaseUrls
+from tests.stack import Company, Person
+
+__all__ = ["officer"]
+
+
+@dataclass
+class Witness:
+    """Sees every search: in which thread it is, and whether somebody holds a document meanwhile."""
+
+    admin_url: str
+    document: str = ""
+    threads: set[str] = field(default_factory=set)
+    found_held: int = 0
+
+    def look(self) -> None:
+        self.threads.add(threading.current_thread().name)
+        with psycopg.connect(self.admin_url) as admin:
+            statement = "SELECT FROM eai.kb_documents WHERE id = %s FOR UPDATE SKIP LOCKED"
+            self.found_held += admin.execute(statement, [self.document]).fetchone() is None
+
+
+@pytest.fixture
+def witness(stack_urls: DatabaseUrls, monkeypatch: pytest.MonkeyPatch) -> Witness:
+    watching, places = Witness(stack_urls.admin), Identifiers.places
+
+    def watched(self: Identifiers, text: str) -> list[Place]:
+        watching.look()
+        return places(self, text)
+
+    monkeypatch.setattr(Identifiers, "places", watched)
+    return watching
+
+
+@pytest.mark.parametrize("text", [f"Write to {MAIL}.", "Write to nobody."])
+async def test_nothing_is_looked_through_while_its_document_is_held_or_where_others_are_served(
+    company: Company, officer: Person, witness: Witness, text: str
+) -> None:
+    base = await company.base()
+    witness.document = await company.document(base, text, title=f"To {MAIL}")
+    await replace(company, base, witness.document, f"{text} Soon.")
+    assert (await erased(officer, "redact", MAIL))["documents"] == {"redacted": 1}
+    assert witness.threads
+    assert threading.main_thread().name not in witness.threads
+    assert witness.found_held == 0
+    shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{witness.document}")
+    assert shown["title"] == f"To {BLOCK * len(MAIL)}"
