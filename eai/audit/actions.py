@@ -66,6 +66,7 @@ class AuditAction(StrEnum):
     PRIVACY_ERASURE_REQUEST = "privacy.erasure.request"
     PRIVACY_ERASURE_COMPLETE = "privacy.erasure.complete"
     PRIVACY_ERASURE_FAILED = "privacy.erasure.failed"
+    PRIVACY_ERASURE_CANCEL = "privacy.erasure.cancel"
     PRIVACY_ERASURE_READ = "privacy.erasure.read"
     PRIVACY_DOCUMENT_FOUND = "privacy.document.found"
     PRIVACY_DOCUMENT_REDACTED = "privacy.document.redacted"

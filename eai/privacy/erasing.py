@@ -23,9 +23,9 @@ from eai.platform.jobs import JobRun, Jobs
 from eai.platform.keys import Keyring
 from eai.privacy.identifiers import Identifiers
 from eai.privacy.models import Erasure
+from eai.privacy.officer import clearance_of
 from eai.privacy.outcomes import (
     ANSWERS,
-    REDACTED,
     REDACTING,
     Look,
     Outcome,
@@ -46,7 +46,6 @@ LOOK_AGAIN_AFTER_S = 2
 TRIES = 5
 """How often a document is looked through that changes meanwhile, until it is left as it is."""
 _FIRST = UUID(int=0)
-_CHANGES = {REDACTING: AuditAction.DOCUMENT_REPLACE, REDACTED: AuditAction.DOCUMENT_UPDATE}
 
 
 class Erasing:
@@ -84,7 +83,7 @@ class Erasing:
         id_ = UUID(run.parameters["erasure"])
         async with self._database.transaction(run.tenant) as session:
             await self._jobs.fail(session, run, error)
-            await ErasureRows(session, run.tenant).change(id_, {"state": "failed", "identifiers": None})
+            await ErasureRows(session, run.tenant).close(id_, "failed", error.code)
             facts: dict[str, Canonical] = {"code": error.code}
             action, resource = AuditAction.PRIVACY_ERASURE_FAILED, Resource("erasure", str(id_))
             await self._record(session, run.tenant, action, resource, facts)
@@ -111,7 +110,8 @@ class Erasing:
     async def _next(self, task: Task, after: UUID) -> DocumentState | None:
         async with self._database.transaction(task.tenant) as session:
             await self._jobs.confirm(session, task.run)
-            return await TextRows(session, task.tenant).next(after, task.erasure.clearance)
+            clearance = await clearance_of(session, task.erasure)
+            return await TextRows(session, task.tenant).next(after, clearance)
 
     async def _keep(self, task: Task, look: Look, *, is_last_try: bool) -> bool:
         """Do what is to follow for a document in the commit that says how far the job is.
@@ -122,7 +122,8 @@ class Erasing:
         async with self._database.transaction(task.tenant) as session:
             await self._jobs.confirm(session, task.run)
             now = await as_it_is(session, task, look)
-            if now is None or now.level > task.erasure.clearance:
+            # After the lock, however long it took to get it.
+            if now is None or now.level > await clearance_of(session, task.erasure):
                 return False
             if now.mark != look.document.mark and not is_last_try:
                 return False
@@ -139,10 +140,13 @@ class Erasing:
         values = _found(look.document, look.search) | {"outcome": outcome.name, "code": outcome.code}
         await ErasureRows(session, task.tenant).add_found(task.id, values)
         resource, base = Resource("document", str(row.id)), str(row.base_id)
-        if outcome in _CHANGES:
-            # Redaction changes a document as people do.
-            change: dict[str, Canonical] = {"base": base, "erasure": str(task.id)}
-            await self._record(session, task.tenant, _CHANGES[outcome], resource, change)
+        # Redaction changes a document as people do, also where it does not come to what was asked.
+        change: dict[str, Canonical] = {"base": base, "erasure": str(task.id)}
+        if outcome == REDACTING:
+            await self._record(session, task.tenant, AuditAction.DOCUMENT_REPLACE, resource, change)
+        if outcome.changed:
+            change["changed"] = sorted(outcome.changed)
+            await self._record(session, task.tenant, AuditAction.DOCUMENT_UPDATE, resource, change)
         facts: dict[str, Canonical] = {"erasure": str(task.id), "base": base, "outcome": outcome.name}
         await self._record(session, task.tenant, AuditAction.PRIVACY_DOCUMENT_FOUND, resource, facts)
 
@@ -184,6 +188,7 @@ class Erasing:
             await self._jobs.complete(session, run)
             rows, erased = ErasureRows(session, tenant), None
             if principal is not None:
+                await clearance_of(session, erasure)
                 erased = await self._details.erase(session, tenant, principal)
                 about: dict[str, Canonical] = {"erasure": str(erasure.id), "had_details": erased}
                 resource = Resource("principal", str(principal))

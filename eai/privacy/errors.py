@@ -3,6 +3,12 @@
 from eai.kernel.errors import Forbidden
 
 
+class ErasureNotPermitted(Forbidden):
+    """Whoever asked for an erasure could not ask for it any more: it goes no further."""
+
+    code = "erasure_not_permitted"
+
+
 class SelfErasureForbidden(Forbidden):
     """Nobody makes what the audit says of them unreadable."""
 

@@ -17,6 +17,7 @@ from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.platform.jobs import JobRun, Jobs
 from eai.privacy.identifiers import Identifiers
 from eai.privacy.models import Erasure
+from eai.privacy.officer import clearance_of
 from eai.privacy.redaction import Redacted, Redaction, may_redact, redacted, redacted_version, subject_of
 from eai.privacy.schemas import ErasureAction
 from eai.privacy.text_rows import DocumentState, TextRows, Version
@@ -24,10 +25,11 @@ from eai.privacy.texts import Search, Texts
 
 
 class Outcome(NamedTuple):
-    """What became of a document; `code` says why where it is as it was."""
+    """What became of a document; `code` says why it is not as was asked, `changed` which fields differ."""
 
     name: str
     code: str | None = None
+    changed: frozenset[str] = frozenset()
 
 
 REMOVED, REDACTED, REDACTING = Outcome("removed"), Outcome("redacted"), Outcome("redacting")
@@ -123,7 +125,7 @@ async def standing(
     serving = state.row.serving_version_id or version.id
     if version.status in ON_ITS_WAY or await rows.has_other_chunks(document, serving):
         return state, None
-    return state, ABOVE if state.level > task.erasure.clearance else ANSWERS
+    return state, ABOVE if state.level > await clearance_of(session, task.erasure) else ANSWERS
 
 
 async def look_again(texts: Texts, task: Task, document: DocumentState) -> Look:
@@ -161,9 +163,9 @@ async def _redact(session: AsyncSession, redaction: Redaction, redacted: Redacte
         return NOT_REDACTABLE
     try:
         async with session.begin_nested():
-            is_on_its_way = await redaction.begin(redacted)
+            changed = await redaction.begin(redacted)
     except EaiError as error:
         return Outcome("failed", error.code)
-    if is_on_its_way:
+    if changed is None:
         return REDACTING
-    return REDACTED if redacted.is_clean else FOUND_AGAIN
+    return (REDACTED if redacted.is_clean else FOUND_AGAIN)._replace(changed=changed)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, cast
 from uuid import UUID, uuid4, uuid5
@@ -21,13 +21,15 @@ from eai.knowledge.documents.drafts import DocumentChanges, VersionDraft
 from eai.knowledge.documents.replacing import add_version, change_document
 from eai.knowledge.models import KnowledgeDocument
 from eai.platform.jobs import Jobs
+from eai.platform.schema import Json
 from eai.privacy.identifiers import Identifiers
-from eai.privacy.text_rows import DocumentState, Version, Written
+from eai.privacy.text_rows import DocumentState, TextRows, Version, Written
 from eai.privacy.texts import Search, Texts, decoded, texts_in
 from eai.quarantine.judgement import masked
 
 PLAIN = "text/plain"
 _ENDED_BADLY = frozenset({"failed", "rejected"})
+_WORDED = frozenset({"title", "metadata", "metadata_"})
 _REDACTABLE = frozenset({"title", "source_uri", "metadata", "intended", "text"})
 
 
@@ -36,9 +38,11 @@ class Redacted:
     """What a document is to become without the person, made before anybody holds it.
 
     Without `draft` only fields hold the person; `is_clean` says whether they hold nothing of it any more.
+    `intended` is what each version is to bring that brings fields, by its id.
     """
 
     changes: DocumentChanges
+    intended: Mapping[UUID, Mapping[str, Any]]
     draft: VersionDraft | None
     language: str | None
     is_clean: bool
@@ -52,9 +56,9 @@ async def redacted(texts: Texts, erasure: UUID, document: DocumentState, search:
     if newest is None or written is None or text is None:
         return None
     blackening = _Blackening(texts.identifiers)
-    changes, is_clean = await asyncio.to_thread(blackening.changes, document.row)
+    changes, intended, is_clean = await asyncio.to_thread(blackening.fields, document)
     if not search.versions:
-        return Redacted(changes, None, newest.language, is_clean)
+        return Redacted(changes, intended, None, newest.language, is_clean)
     source = (await asyncio.to_thread(blackening.masked, text)).encode()
     draft = VersionDraft(
         id=redacted_version(erasure, DocumentId(document.row.id)),
@@ -65,7 +69,7 @@ async def redacted(texts: Texts, erasure: UUID, document: DocumentState, search:
         span_rights=tuple(spans_from_rows(cast(Any, newest.chunk_rights))),
         job=JobId(uuid4()),
     )
-    return Redacted(changes, draft, newest.language, is_clean)
+    return Redacted(_besides(changes, document), intended, draft, newest.language, is_clean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +82,20 @@ class Redaction:
     base: BaseHandle
     document: DocumentState
 
-    async def begin(self, redacted: Redacted) -> bool:
-        """Queue the text without the person; where only fields hold it they change now, and it is False.
+    async def begin(self, redacted: Redacted) -> frozenset[str] | None:
+        """Queue the text without the person; where only fields hold it they change now, and it tells which.
 
         Raises what stands against a replacement.
         """
         if redacted.draft is None:
-            await change_document(
+            changed = await change_document(
                 self.session, self.jobs, self.subject, self.base, self.document.row, changes=redacted.changes
             )
-            return False
+            # After the change, which has versions on their way forget their own.
+            await self._intend(redacted.intended)
+            return frozenset(field.rstrip("_") for field in changed) | self._intended_anew(redacted)
+        # Before the new version, which takes over what the newest one was to bring.
+        await self._intend(redacted.intended)
         stored = await add_version(
             self.session,
             self.jobs,
@@ -107,7 +115,17 @@ class Redaction:
             parameters,
             principal=self.subject.principal,
         )
-        return True
+        return None
+
+    def _intended_anew(self, redacted: Redacted) -> frozenset[str]:
+        intended = {version.id: version.intended for version in self.document.versions}
+        differs = any(fields != intended[version] for version, fields in redacted.intended.items())
+        return frozenset({"intended"}) if differs else frozenset()
+
+    async def _intend(self, intended: Mapping[UUID, Mapping[str, Any]]) -> None:
+        rows = TextRows(self.session, self.base.tenant)
+        for version, fields in intended.items():
+            await rows.intend(version, fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +137,34 @@ class _Blackening:
     def masked(self, text: str) -> str:
         return masked(text, tuple((place.start, place.end) for place in self.identifiers.places(text)))
 
-    def changes(self, row: KnowledgeDocument) -> tuple[DocumentChanges, bool]:
-        """What is to change of the fields, and whether they hold nothing of the person afterwards."""
-        uri = row.source_uri
-        redacted = {
-            "title": self.masked(row.title),
-            "source_uri": None if uri is None or self._holds(uri) else uri,
-            "metadata": self._value(row.metadata_),
-        }
-        stored = {"title": row.title, "source_uri": uri, "metadata": row.metadata_}
+    def fields(self, document: DocumentState) -> tuple[DocumentChanges, Mapping[UUID, Json], bool]:
+        """What is to change of the fields, what versions are to bring, and whether either is clean then."""
+        changes = self._changes(document.row)
+        intended = {each.id: self._intended(each.intended) for each in document.versions if each.intended}
+        left = [changes.title, changes.source_uri, changes.metadata, *intended.values()]
+        return changes, intended, not any(self._holds(text) for text in texts_in(left))
+
+    def _changes(self, row: KnowledgeDocument) -> DocumentChanges:
+        stored = {"title": row.title, "source_uri": row.source_uri, "metadata": row.metadata_}
+        redacted = self._redacted(stored)
         given = frozenset(name for name in stored if redacted[name] != stored[name])
-        is_clean = not any(self._holds(text) for text in texts_in(list(redacted.values())))
-        return DocumentChanges(given=given, **cast(Any, redacted)), is_clean
+        return DocumentChanges(given=given, **redacted)
+
+    def _intended(self, intended: Mapping[str, Any]) -> Json:
+        redacted = self._redacted(intended)
+        if redacted.get("source_uri") is None and "source_uri" in intended:
+            redacted["source_uri_verified"] = False
+        return redacted
+
+    def _redacted(self, fields: Mapping[str, Any]) -> Json:
+        """These fields of a document without the person; those that cannot name anybody stay."""
+        redacted = dict(fields)
+        for name in _WORDED & fields.keys():
+            redacted[name] = self._value(fields[name])
+        if (uri := fields.get("source_uri")) is not None and self._holds(uri):
+            # With blocks in it, it would lead somewhere else.
+            redacted["source_uri"] = None
+        return redacted
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -144,6 +178,14 @@ class _Blackening:
 
     def _holds(self, text: str) -> bool:
         return bool(self.identifiers.places(text))
+
+
+def _besides(changes: DocumentChanges, document: DocumentState) -> DocumentChanges:
+    """Without the fields that the newest version, which does not answer, was to change: the new one does."""
+    newest = document.versions[-1]
+    if newest.id == document.row.serving_version_id:
+        return changes
+    return replace(changes, given=changes.given - {name.rstrip("_") for name in newest.intended})
 
 
 def may_redact(fields: Collection[str]) -> bool:

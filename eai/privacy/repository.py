@@ -54,6 +54,17 @@ class ErasureRows:
             .execution_options(synchronize_session=False)
         )
 
+    async def close(self, id_: UUID, state: str, code: str) -> None:
+        """Note that an erasure goes no further, and forget what it looked for."""
+        await self.change(id_, {"state": state, "identifiers": None, "completed_at": func.now()})
+        await self._session.execute(
+            update(FoundDocument)
+            .where(FoundDocument.tenant_id == self._tenant, FoundDocument.erasure_id == id_)
+            .where(FoundDocument.outcome == "redacting")
+            .values(outcome="failed", code=code)
+            .execution_options(synchronize_session=False)
+        )
+
     async def complete(self, id_: UUID, *, details_erased: bool | None) -> None:
         """Note that an erasure has come to its end, and forget what it looked for."""
         ended = {"state": "completed", "identifiers": None, "completed_at": func.now()}

@@ -94,7 +94,7 @@ class ErasureOut(Schema):
 
     id: UUID
     action: ErasureAction
-    state: Literal["running", "completed", "failed"]
+    state: Literal["running", "completed", "failed", "cancelled"]
     entities: list[str | None]
     principal_id: UUID | None
     reason: str
@@ -114,7 +114,8 @@ class FoundDocumentOut(Schema):
     """A document in which the person was found, and what became of it.
 
     `removed`: `GET /v1/deletion-receipts/{document_id}` says what is left. `redacting`: a text without the
-    person is on its way. `held`: a legal hold keeps it. `failed`: `code` says why; the document is as it was.
+    person is on its way. `held`: a legal hold keeps it. `failed`: `code` says why; the document is as it was,
+    but for `found_again`: what could be redacted is, and the person still stands there.
     `entities` are what DLP detected there; `by_identifier` counts places where it detected nothing.
     """
 

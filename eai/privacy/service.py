@@ -30,6 +30,7 @@ from eai.privacy.schemas import ErasureAction, ErasureOut, FoundDocumentOut, New
 
 ERASE = "privacy.erase"
 _PURPOSE = "privacy"
+_CANCELLED = "erasure_cancelled"
 _UNKNOWN = ""
 """What stands in the row for an identifier that DLP does not take for an entity."""
 
@@ -87,6 +88,18 @@ class Erasures:
         rows = ErasureRows(session, subject.tenant)
         row = await rows.get(id_, subject.clearance)
         return _shown(row, (await rows.outcomes([id_]))[id_])
+
+    async def cancel(self, session: AsyncSession, subject: Subject, id_: UUID) -> ErasureOut:
+        """End an erasure before it has come to its end; one that has stays as it is. Raises NotFound."""
+        rows = ErasureRows(session, subject.tenant)
+        row = await rows.get(id_, subject.clearance)
+        if await self._jobs.cancel(session, subject.tenant, JobId(row.job_id)):
+            await rows.close(id_, "cancelled", _CANCELLED)
+            resource = Resource("erasure", str(id_))
+            await self._audit.record(
+                session, subject, AuditAction.PRIVACY_ERASURE_CANCEL, resource=resource, facts={}
+            )
+        return await self.get(session, subject, id_)
 
     async def page(self, session: AsyncSession, subject: Subject, page: PageRequest) -> Page[ErasureOut]:
         """Those erasures of the tenant, the oldest first."""

@@ -72,6 +72,15 @@ class TextRows:
         row = (await self._session.execute(statement)).one_or_none()
         return None if row is None else Written(*row)
 
+    async def intend(self, version: UUID, intended: Mapping[str, Any]) -> None:
+        """Let the version bring these fields instead. The caller holds its document."""
+        await self._session.execute(
+            update(DocumentVersion)
+            .where(DocumentVersion.tenant_id == self._tenant, DocumentVersion.id == version)
+            .values(intended=intended)
+            .execution_options(synchronize_session=False)
+        )
+
     async def has_other_chunks(self, document: DocumentId, version: UUID) -> bool:
         """Whether passages of other versions are still stored."""
         others = exists().where(

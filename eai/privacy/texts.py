@@ -92,7 +92,12 @@ def fields_of(document: DocumentState, since: int = 0) -> Iterator[tuple[str, st
     yield from _values("labels", row.labels)
     for version in document.versions:
         if version.number >= since:
-            yield from _values("intended", version.intended)
+            yield from _intended(version.intended)
+
+
+def _intended(intended: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in intended.items():
+        yield from _values("labels" if name == "labels" else "intended", value)
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from eai.privacy.identifiers import Identifiers, Place
-from tests.api.test_privacy_routes import BLOCK, MAIL, erased, officer, replace
+from tests.api.test_privacy_routes import BLOCK, MAIL, erased, found, officer, replace
 from tests.conftest import DatabaseUrls
 from tests.stack import Company, Person
 
@@ -55,3 +55,20 @@ async def test_nothing_is_looked_through_while_its_document_is_held_or_where_oth
     assert witness.found_held == 0
     shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{witness.document}")
     assert shown["title"] == f"To {BLOCK * len(MAIL)}"
+
+
+async def test_what_was_changed_is_audited_also_where_the_person_is_found_again(
+    company: Company, officer: Person
+) -> None:
+    """What stands behind the address makes it another one, until a block stands there."""
+    base = await company.base()
+    document = await company.document(base, "Parcels leave at noon.", title=f"{MAIL}.Paul")
+    erasure = await erased(officer, "redact", MAIL, "Paul")
+    (told,) = (await found(officer, erasure)).values()
+    assert (told["outcome"], told["code"]) == ("failed", "found_again")
+    shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{document}")
+    assert shown["title"] == f"{MAIL}.{BLOCK * 4}"
+    (event,) = (await company.admin.got("/v1/audit/events", action="knowledge.document.update"))["data"]
+    assert event["resource"] == {"kind": "document", "id": document}
+    assert event["facts"] == {"base": base, "erasure": erasure["id"], "changed": ["title"]}
+    assert (await erased(officer, "redact", MAIL))["documents"] == {"redacted": 1}

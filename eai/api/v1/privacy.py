@@ -56,6 +56,17 @@ async def get_erasure(caller: Officer, services: Services, session: Transaction,
     return await services.erasures.get(session, caller, erasure)
 
 
+@router.post("/privacy/erasures/{erasure}/cancel")
+async def cancel_erasure(
+    caller: Officer, services: Services, session: Transaction, erasure: UUID
+) -> ErasureOut:
+    """End an erasure after the document it is at. What it has done stays done; one that has ended stays so.
+
+    A text without the person that is on its way still comes to answer; the former ones are kept then.
+    """
+    return await services.erasures.cancel(session, caller, erasure)
+
+
 @router.get("/privacy/erasures/{erasure}/documents")
 async def list_found_documents(
     caller: Officer, services: Services, page: PageQuery, erasure: UUID

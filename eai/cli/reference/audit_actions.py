@@ -72,6 +72,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.PRIVACY_ERASURE_REQUEST: "Somebody asked for a person to be found or erased.",
     AuditAction.PRIVACY_ERASURE_COMPLETE: "An erasure came to its end: how many documents, by outcome.",
     AuditAction.PRIVACY_ERASURE_FAILED: "An erasure was given up; the code says why.",
+    AuditAction.PRIVACY_ERASURE_CANCEL: "Somebody cancelled an erasure.",
     AuditAction.PRIVACY_ERASURE_READ: "Somebody looked at the documents that an erasure found.",
     AuditAction.PRIVACY_DOCUMENT_FOUND: "An erasure found the person in a document: what became of it.",
     AuditAction.PRIVACY_DOCUMENT_REDACTED: "What became of a text that was redacted by an erasure.",

@@ -120,6 +120,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     ),
     "list_erasures": lambda _: Valid(),
     "get_erasure": lambda _: Valid(),
+    "cancel_erasure": lambda _: Valid(),
     "list_found_documents": lambda _: Valid(),
     "list_policies": lambda _: Valid(),
     "get_policy": lambda _: Valid(),

@@ -21,7 +21,7 @@ def _erasures() -> None:
             tenant_id          uuid NOT NULL REFERENCES eai.tenants,
             id                 uuid NOT NULL,
             action             text NOT NULL CHECK (action IN ('find', 'remove', 'redact')),
-            state              text NOT NULL CHECK (state IN ('running', 'completed', 'failed')),
+            state              text NOT NULL CHECK (state IN ('running', 'completed', 'failed', 'cancelled')),
             identifiers        bytea,
             entities           text[] NOT NULL,
             principal_id       uuid,

@@ -1,0 +1,103 @@
+"""An erasure that is to go no further: cancelled, or asked for by somebody who may not any more."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from tests.api.test_privacy_routes import ERASURES, MAIL, both_wait, ended, officer, state
+from tests.conftest import DatabaseUrls
+from tests.integration.faults.outages import eventually, somebody_waits
+from tests.stack import Company, Json, Person
+
+__all__ = ["officer"]
+
+
+@dataclass(frozen=True)
+class Halted:
+    """An erasure that has removed two documents of five, and waits for the third."""
+
+    id: str
+    base: str
+    documents: list[str]
+
+
+@asynccontextmanager
+async def halted(company: Company, officer: Person, admin_url: str) -> AsyncIterator[Halted]:
+    base = await company.base()
+    there = sorted([await company.document(base, f"Refunds of {day} go to {MAIL}.") for day in "abcde"])
+    body = {"action": "remove", "identifiers": [MAIL], "reason": "Case 17"}
+    with psycopg.connect(admin_url) as blocker:
+        blocker.execute("SELECT FROM eai.kb_documents WHERE id = %s FOR UPDATE", [there[2]])
+        made = await officer.api.made(ERASURES, body, status=202)
+        await eventually(lambda: somebody_waits(admin_url))
+        yield Halted(made["id"], base, there)
+
+
+async def left(company: Company, halted: Halted) -> list[bool]:
+    return [await state(company, halted.base, document) == 200 for document in halted.documents]
+
+
+async def test_a_cancelled_erasure_ends_after_the_document_it_is_at(
+    company: Company, officer: Person, stack_urls: DatabaseUrls
+) -> None:
+    async with halted(company, officer, stack_urls.admin) as erasure:
+        path = f"{ERASURES}/{erasure.id}"
+        cancelling = asyncio.create_task(officer.api.made(f"{path}/cancel", {}, status=200))
+        await eventually(lambda: both_wait(stack_urls.admin))
+    shown = await cancelling
+    assert (shown["state"], shown["documents"]) == ("cancelled", {"removed": 3})
+    assert await left(company, erasure) == [False, False, False, True, True]
+    again = await officer.api.made(f"{path}/cancel", {}, status=200)
+    assert again == shown
+    events = (await company.admin.got("/v1/audit/events", action="privacy.erasure.cancel"))["data"]
+    assert [event["resource"]["id"] for event in events] == [erasure.id]
+    with psycopg.connect(stack_urls.admin) as admin:
+        kept = admin.execute("SELECT identifiers FROM eai.privacy_erasures WHERE id = %s", [erasure.id])
+        assert kept.fetchall() == [(None,)]
+
+
+async def test_who_may_not_see_an_erasure_cannot_cancel_it(company: Company, officer: Person) -> None:
+    body = {"action": "find", "identifiers": [MAIL], "reason": "Case 17"}
+    made = await officer.api.made(ERASURES, body, status=202)
+    lower = await company.person("data_steward", clearance="internal")
+    answer = await lower.api.post(f"{ERASURES}/{made['id']}/cancel")
+    assert answer.status_code == 404
+    assert (await ended(officer, made["id"]))["state"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"suspended": True}, "failed"),
+        ({"roles": ["member"]}, "failed"),
+        ({"clearance": "public"}, "completed"),
+    ],
+)
+async def test_an_erasure_goes_as_far_as_whoever_asked_could_ask_now(
+    company: Company, officer: Person, stack_urls: DatabaseUrls, change: Json, expected: str
+) -> None:
+    watching = await company.person("data_steward", clearance="confidential")
+    async with halted(company, officer, stack_urls.admin) as erasure:
+        answer = await company.admin.patch(f"/v1/principals/{officer.id}", json=change)
+        assert answer.status_code == 200, answer.text
+    shown = await ended(watching, erasure.id)
+    assert (shown["state"], shown["documents"]) == (expected, {"removed": 2})
+    assert await left(company, erasure) == [False, False, True, True, True]
+    if expected == "failed":
+        (event,) = (await company.admin.got("/v1/audit/events", action="privacy.erasure.failed"))["data"]
+        assert event["facts"]["code"] == "erasure_not_permitted"
+
+
+async def test_an_erasure_ends_with_the_key_that_asked_for_it(
+    company: Company, officer: Person, stack_urls: DatabaseUrls
+) -> None:
+    watching = await company.person("data_steward", clearance="confidential")
+    (key,) = (await company.admin.got("/v1/api-keys", principal_id=officer.id))["data"]
+    async with halted(company, officer, stack_urls.admin) as erasure:
+        assert (await company.admin.delete(f"/v1/api-keys/{key['id']}")).status_code == 204
+    assert (await ended(watching, erasure.id))["documents"] == {"removed": 2}
+    assert await left(company, erasure) == [False, False, True, True, True]
