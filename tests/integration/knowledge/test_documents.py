@@ -65,7 +65,10 @@ async def test_a_document_on_its_way_shows_how_far_it_is(knowledge: Knowledge, a
             session, admin.subject.tenant, draft.stored.version, "failed", error={"code": "content_empty"}
         )
     shown = await knowledge.show(admin, base, draft.stored.document)
-    assert (shown.status, shown.error) == (DocumentStatus.FAILED, {"code": "content_empty"})
+    assert shown.status is DocumentStatus.FAILED
+    assert shown.error is not None
+    assert shown.error.code == "content_empty"
+    assert shown.error.message_i18n["en"].endswith("Check that it holds words.")
 
 
 async def test_a_version_that_answers_keeps_its_status(knowledge: Knowledge, admin: Person) -> None:
