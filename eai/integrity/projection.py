@@ -7,7 +7,7 @@ there in both, twice, and no job is working on its document.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -217,13 +217,14 @@ def _fault(
     if point is None:
         # A chunk that does not serve has no right to a point; another rule names it.
         return Kind.POINT_MISSING if place.is_kept else None
-    return next(_unlike(generation, point, place), None)
+    return _unlike(generation, point, place)
 
 
-def _unlike(generation: GenerationToExamine, point: StoredPoint, place: ChunkPlace) -> Iterator[Kind]:
+def _unlike(generation: GenerationToExamine, point: StoredPoint, place: ChunkPlace) -> Kind | None:
     if point.document != place.document:
-        yield Kind.POINT_DOCUMENT_WRONG
+        return Kind.POINT_DOCUMENT_WRONG
     if point.version != place.version:
-        yield Kind.POINT_VERSION_WRONG
+        return Kind.POINT_VERSION_WRONG
     if point.rights_key != _rights_key(generation.tenant, GenerationId(place.generation), place.class_number):
-        yield Kind.POINT_RIGHTS_WRONG
+        return Kind.POINT_RIGHTS_WRONG
+    return None

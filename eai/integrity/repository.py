@@ -115,7 +115,7 @@ class ExaminationRows:
     async def places(self, ids: Collection[UUID]) -> Mapping[UUID, ChunkPlace]:
         """Those of these chunks that there are."""
         rows = await self._session.execute(_PLACES, {"tenant": self._tenant, "ids": list(ids)})
-        return {row[0]: ChunkPlace(*row) for row in rows}
+        return {row[0]: ChunkPlace._make(row) for row in rows}
 
     async def ids_after(self, generation: GenerationId, after: UUID | None, limit: int) -> list[UUID]:
         """The next chunk ids of a generation."""

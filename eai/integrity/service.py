@@ -1,5 +1,6 @@
 """Examines a tenant: every check in turn, and one report of what they found."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from eai.kernel.ids import PLATFORM_TENANT, TenantId
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 
+AT_ONCE = 2
+"""Checks at a time: while one waits for the store, another has the rows looked through."""
 NOT_CHECKED = ("vectors", "term_weights", "term_counts", "chunk_texts")
 """What only a deep examination looks at: it reads every text and every vector."""
 
@@ -48,15 +51,15 @@ class Integrity:
         self._ownership = ownership
 
     def checks(self, tenant: TenantId, *, is_deep: bool) -> Sequence[Check]:
-        """What is looked at, in this order: rows before what is projected from them."""
+        """What is looked at, the longest first."""
         rules = {**knowledge_rows.RULES, **work_rows.RULES, **ledger_rows.RULES, **audit_rows.RULES}
         if is_deep:
             rules |= knowledge_rows.DEEP_RULES
-        checks: list[Check] = [RowRule(self._database, kind, rule) for kind, rule in rules.items()]
-        checks += [RightsClasses(self._database), AuditChain(self._database, self._trail)]
+        checks: list[Check] = [Projection(self._database, self._vectors, is_deep)]
         if is_deep:
             checks.append(TermStatistics(self._database))
-        checks.append(Projection(self._database, self._vectors, is_deep))
+        checks += [RowRule(self._database, kind, rule) for kind, rule in rules.items()]
+        checks += [RightsClasses(self._database), AuditChain(self._database, self._trail)]
         if tenant == PLATFORM_TENANT:
             checks.append(UnknownGenerations(self._database, self._vectors))
             checks.append(StoreOwner(self._ownership))
@@ -64,17 +67,24 @@ class Integrity:
 
     async def examine(self, tenant: TenantId, *, is_deep: bool = False) -> Examination:
         """Carry out every check; one that cannot be is named, and keeps no other from being made."""
-        found: dict[tuple[str, str], Found] = {}
-        failed: list[str] = []
-        for check in self.checks(tenant, is_deep=is_deep):
-            try:
-                for each in await check.find(tenant):
-                    found.setdefault((each.kind, each.id), each)
-            except (Unavailable, Unreadable) as error:
-                _log.warning("integrity.not_checked", tenant=str(tenant), check=check.name, why=repr(error))
-                failed.append(check.name)
+        turns, checks = asyncio.Semaphore(AT_ONCE), self.checks(tenant, is_deep=is_deep)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_carried_out(check, tenant, turns)) for check in checks]
+        outcomes = [task.result() for task in tasks]
+        failed = [check.name for check, outcome in zip(checks, outcomes, strict=True) if outcome is None]
+        found = {(each.kind, each.id): each for outcome in outcomes for each in outcome or ()}
         async with self._database.transaction(tenant) as session:
             examined = await ExaminationRows(session, tenant).examined()
         not_checked = (*failed, *(() if is_deep else NOT_CHECKED))
         report = Report(tenant, grouped(found.values()), examined, not_checked)
         return Examination(report, tuple(found.values()), tuple(failed))
+
+
+async def _carried_out(check: Check, tenant: TenantId, turns: asyncio.Semaphore) -> Sequence[Found] | None:
+    """What it found; None where it could not be said."""
+    async with turns:
+        try:
+            return list(await check.find(tenant))
+        except (Unavailable, Unreadable) as error:
+            _log.warning("integrity.not_checked", tenant=str(tenant), check=check.name, why=repr(error))
+            return None

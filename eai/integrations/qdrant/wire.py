@@ -8,6 +8,7 @@ another shape raises ValueError, TypeError or IndexError; whoever reads closes t
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +29,12 @@ from eai.knowledge.ports import (
 )
 
 _ID_BYTES = 16
+
+
+@lru_cache(4_096)
+def _uuid(name: bytes) -> UUID:
+    """Those that many points of a page have in common: making one takes longer than all else of a point."""
+    return UUID(bytes=name)
 
 
 class Outcome(IntEnum):
@@ -154,8 +161,8 @@ def _stored(  # noqa: PLR0917 - in the order of the frame
         PointId(UUID(bytes=identity)),
         rights,
         generation,
-        None if document is None else DocumentId(UUID(bytes=document)),
-        None if version is None else VersionId(UUID(bytes=version)),
+        None if document is None else DocumentId(_uuid(document)),
+        None if version is None else VersionId(_uuid(version)),
         None if dense is None else np.frombuffer(dense, "<f4"),
         None if sparse is None else _read_sparse(sparse),
     )

@@ -3,7 +3,7 @@
 `python -m tests.integration.kills.dying` makes one for each line that it reads, an `Order` as JSON. It is
 forked, so that the imports are paid once: before a fork there is no event loop, no thread and no connection.
 It tells its process id and its address. Settings come from the environment, as in production; with the
-argument `patient`, what a process has claimed stays claimed as long as in production.
+argument `patient`, what a process has claimed, jobs and calls, stays claimed as long as in production.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -31,12 +31,14 @@ from eai.gateway.ports import Embedded, EmbeddingRole
 from eai.gateway.service import RegisteredModel
 from eai.integrations.local_models import HashEmbedder
 from eai.integrations.qdrant.client import EngineVectors
+from eai.kernel.errors import Unavailable
 from eai.knowledge.ports import Vectors
+from eai.platform.jobs import Pace
 from eai.platform.logging import configure_logging
 from eai.platform.settings import load_settings, process_environ
 from eai.platform.worker import Worker
 from eai.reindex import building
-from tests.integration.faults.outages import HASTE
+from tests.integration.faults.outages import HASTE, PATIENCE
 from tests.integration.kills.passages import (
     Moment,
     Passage,
@@ -150,10 +152,14 @@ async def doomed(order: Order) -> AsyncIterator[Platform]:
     watch = _watch(order)
     vectors = cast("Vectors", WatchedVectors(EngineVectors(settings.engine_socket), watch))
     models = {LOCAL_HASH_256.name: RegisteredModel(LOCAL_HASH_256, cast(HashEmbedder, SlowEmbedder(watch)))}
-    async with build(settings, models=models, vectors=vectors, pace=HASTE) as platform:
+    async with build(settings, models=models, vectors=vectors, pace=_pace()) as platform:
         if not isinstance(watch, Unwatched):
             watch_all(platform, watch, order.mark)
         yield platform
+
+
+def _pace() -> Pace:
+    return PATIENCE if PATIENT in sys.argv else HASTE
 
 
 def _watch(order: Order) -> Watch:
@@ -177,7 +183,8 @@ async def work(order: Order) -> None:
 
 async def _maintain_forever(platform: Platform) -> None:
     while True:
-        await maintain(platform)
+        with suppress(Unavailable):
+            await maintain(platform)
         await asyncio.sleep(HASTE.sweep_interval_s)
 
 
