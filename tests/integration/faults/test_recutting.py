@@ -104,3 +104,20 @@ async def test_an_attempt_that_was_frozen_leaves_no_piece_of_what_it_wrote_too_l
         await asyncio.wait_for(held.ended.wait(), 30)
     await judge.judge(company.id)
     assert await page.found() == []
+
+
+async def test_what_rights_divide_that_came_since_is_cut_once_a_reindex_is_taken_back(
+    company: Company, judge: Judge
+) -> None:
+    page = await Page.of(company)
+    path = f"/v1/knowledge-bases/{page.base}"
+    job = await company.admin.made(f"{path}/reindex", {}, status=202)
+    await judge.judge(company.id)
+    await page.give(PART)
+    await judge.judge(company.id)
+    assert await page.found() == [SAID, MORE]
+    back = await company.admin.made(f"{path}/reindex-jobs/{job['job_id']}/rollback", {}, status=202)
+    await judge.judge(company.id)
+    done = await company.admin.got(f"{path}/reindex-jobs/{back['job_id']}")
+    assert done["status"] == "completed"
+    assert await page.found() == [SAID, MORE]
