@@ -124,7 +124,8 @@ async def test_whatever_happens_to_documents_meanwhile_is_true_of_both_generatio
         expected = {*whole, REST.strip()}
 
         async def is_cut() -> bool:
-            assert whole <= (now := await passages(company, base)) <= expected
+            now = await passages(company, base)
+            assert whole <= now <= expected
             return now == expected
 
         await eventually(is_cut)
