@@ -1,15 +1,16 @@
 """Reads what is served of a document, for whoever cuts it anew, and which points that leaves over."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import Select, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.ingestion.pieces import Served
 from eai.ingestion.repository import NO_RIGHTS, generation_at
-from eai.kernel.ids import BaseId, DocumentId, PointId, VersionId
+from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, VersionId
 from eai.knowledge.bases.access import handle_of
 from eai.knowledge.bases.handle import BaseHandle, BuildingGeneration, StoredGeneration
 from eai.knowledge.bases.repository import BaseRows
@@ -18,7 +19,8 @@ from eai.knowledge.chunks.spans import Strictest, spans_from_rows
 from eai.knowledge.documents.levels import found_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import VersionRows
-from eai.knowledge.models import KnowledgeDocument
+from eai.knowledge.lexical import Language
+from eai.knowledge.models import Chunk, Generation, KnowledgeBase, KnowledgeDocument
 from eai.platform.jobs import JobRun
 
 
@@ -75,6 +77,74 @@ async def generations_written(
     found = [generation_at(run.tenant, each) for each in known]
     found += await BaseRows(session, run.tenant).generations(base)
     return list({generation.id: generation for generation in found}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """What decides where the point of a chunk that answers is, and what it carries."""
+
+    generation: GenerationId
+    class_number: int
+    average_length: float
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """What the point of such a chunk is made of."""
+
+    at: Projected
+    version: VersionId
+    language: Language
+    content: str
+    embedding: bytes
+
+
+async def stored_points(session: AsyncSession, tenant: TenantId, points: Collection[PointId]) -> set[PointId]:
+    """Those of the points that have a row."""
+    rows = await session.scalars(select(Chunk.id).where(Chunk.tenant_id == tenant, Chunk.id.in_(points)))
+    return set(map(PointId, rows))
+
+
+async def projected(
+    session: AsyncSession, tenant: TenantId, points: Collection[PointId]
+) -> dict[PointId, Projected]:
+    """Those of the points that the store is to have: of text that answers, where nothing is being dropped."""
+    rows = await session.execute(_answering(tenant, points, Chunk.id, *_PROJECTED))
+    return {PointId(id_): Projected(GenerationId(own), *more) for id_, own, *more in rows}
+
+
+async def matter_of(
+    session: AsyncSession, tenant: TenantId, points: Collection[PointId]
+) -> dict[PointId, Matter]:
+    """The same with what they are made of."""
+    columns = (Chunk.version_id, Chunk.language, Chunk.content, Chunk.embedding)
+    rows = await session.execute(_answering(tenant, points, Chunk.id, *_PROJECTED, *columns))
+    return {
+        PointId(id_): Matter(
+            Projected(GenerationId(own), number, average),
+            VersionId(version),
+            Language(language),
+            said,
+            vector,
+        )
+        for id_, own, number, average, version, language, said, vector in rows
+    }
+
+
+def _answering(tenant: TenantId, points: Collection[PointId], *columns: Any) -> Select[Any]:
+    document, generation, base = KnowledgeDocument, Generation, KnowledgeBase
+    return (
+        select(*columns)
+        .join(document, (document.tenant_id == Chunk.tenant_id) & (document.id == Chunk.document_id))
+        .join(generation, (generation.tenant_id == Chunk.tenant_id) & (generation.id == Chunk.generation))
+        .join(base, (base.tenant_id == Chunk.tenant_id) & (base.id == Chunk.base_id))
+        .where(Chunk.tenant_id == tenant, Chunk.id.in_(points))
+        .where(document.serving_version_id == Chunk.version_id, document.deleting_since.is_(None))
+        .where(base.deleting_since.is_(None), generation.state != "dropping")
+    )
+
+
+_PROJECTED = (Chunk.generation, Chunk.class_number, Generation.average_length)
 
 
 async def touched_points(session: AsyncSession, run: JobRun) -> set[PointId]:

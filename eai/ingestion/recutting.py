@@ -25,8 +25,9 @@ from eai.audit.service import Audit
 from eai.gateway.calls import EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
+from eai.ingestion.leftovers import REWRITES, Leftovers, Traces, traces_of
 from eai.ingestion.pieces import Recut, Served, points_of, prepared, recut_of, touched_by
-from eai.ingestion.recut_rows import generations_written, load_served, touched_points
+from eai.ingestion.recut_rows import load_served, touched_points
 from eai.ingestion.repository import is_recut_by_another, placement_of, submitter_of
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import EaiError, Unavailable
@@ -60,6 +61,7 @@ class Recutting:
         self._vectors = vectors
         self._jobs = jobs
         self._audit = audit
+        self._leftovers = Leftovers(database, vectors, jobs)
 
     async def run(self, run: JobRun) -> None:
         """Cut until no passage of the version has two kinds of rights. Raises what refuses a model's call."""
@@ -84,6 +86,8 @@ class Recutting:
         """What is to be cut in one generation; None when nothing is, or the version does not answer."""
         async with self._database.transaction(run.tenant) as session:
             progress = await self._jobs.confirm(session, run)
+            # Else a generation that comes to be searched between two statements is in neither.
+            await BaseRows(session, run.tenant).hold_still(BaseId(UUID(run.parameters["base"])))
             served = await load_served(session, run)
             if served is None:
                 return None
@@ -201,32 +205,41 @@ class Recutting:
         )
 
     async def _close(self, run: JobRun, error: EaiError | None = None) -> None:
-        """Remove the points that were cut or written here and have no row, and close the job.
+        """Close the job once the store has of the points that were cut or written here what rows have.
 
-        No others: what a reindex has written has no rows yet either. The store is waited for inside the
-        transaction, while the document is held: nobody can begin to cut it again meanwhile. Where another job
-        is to cut it, the points may be its own, and it removes what is left over then.
+        No transaction waits for the store. What is removed meanwhile another job may just have written, to
+        give it rows, so these are read again before the job is closed, and it is done again unless they say
+        what they said. Where another job is to cut the document, that one does it.
         """
+        cleared: Traces | None = None
+        while (traces := await self._closed_unless_left(run, error, cleared)) is not None:
+            cleared = await self._leftovers.clear(run, traces)
+
+    async def _closed_unless_left(
+        self, run: JobRun, error: EaiError | None, cleared: Traces | None
+    ) -> Traces | None:
+        """Close the job, or tell what the store has to be made like first. Raises Fenced."""
         base, document = BaseId(UUID(run.parameters["base"])), DocumentId(UUID(run.parameters["document"]))
         async with self._database.transaction(run.tenant) as session:
             progress = await self._jobs.confirm(session, run)
+            # While it is held, nobody has it cut by another job.
             await DocumentRows(session, run.tenant, base).lock_any(document)
-            touched = await touched_points(session, run)
-            await self._jobs.confirm(session, run, {"touched": sorted(map(str, touched))})
-            if touched and not await is_recut_by_another(session, run):
-                rights = await ChunkRows(session, run.tenant).rights(document)
-                gone = tuple(touched.difference(chunk.point for chunk in rights))
-                for generation in await generations_written(session, run, base, progress) if gone else ():
-                    key = generation_key(run.tenant, generation.id)
-                    await self._vectors.delete(generation.space, Selector(key, ids=gone))
+            traces = await traces_of(session, run, base, progress)
+            await self._jobs.confirm(session, run, {"touched": sorted(map(str, traces.touched))})
+            is_done = not traces.touched or traces == cleared
+            # What was written from rows only this job knows of.
+            if not is_done and (traces.rewrites or not await is_recut_by_another(session, run)):
+                return traces
             if error is None:
                 await self._jobs.complete(session, run)
             else:
                 await self._jobs.fail(session, run, error)
+        return None
 
     async def _leave_to_another(self, run: JobRun) -> None:
         async with self._database.transaction(run.tenant) as session:
             if not await self._jobs.holds(session, run):
                 touched = sorted(map(str, await touched_points(session, run)))
-                parameters = {**run.parameters, "touched": touched}
+                # It may have removed or overwritten what has rows by now.
+                parameters = {**run.parameters, "touched": touched, REWRITES: True}
                 await self._jobs.create(session, run.tenant, JobId(uuid4()), run.name, parameters)

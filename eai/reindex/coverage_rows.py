@@ -11,7 +11,7 @@ from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, exists, func, literal, 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.ids import BaseId, DocumentId, GenerationId, PointId, TenantId, VersionId
-from eai.knowledge.chunks.spans import spans_from_rows
+from eai.knowledge.chunks.spans import Strictest, spans_from_rows
 from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.lexical import Language
 from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeBase, KnowledgeDocument
@@ -222,6 +222,24 @@ class CoverageRows:
             VersionId(version): SpansAndLanguage(spans_from_rows(rights), Language(str(language)))
             for version, rights, language in rows
         }
+
+    async def divided(self, generation: GenerationId) -> Sequence[KnowledgeDocument]:
+        """The served documents of which a chunk of the generation has two kinds of rights within."""
+        has_parts = func.jsonb_array_length(DocumentVersion.chunk_rights) > 0
+        rows = await self._session.execute(
+            select(KnowledgeDocument, DocumentVersion.chunk_rights, Chunk.start_offset, Chunk.end_offset)
+            .join(Chunk, _is_served_chunk())
+            .join(
+                DocumentVersion,
+                (DocumentVersion.tenant_id == Chunk.tenant_id) & (DocumentVersion.id == Chunk.version_id),
+            )
+            .where(*self._served, Chunk.generation == generation, has_parts)
+        )
+        found: dict[UUID, KnowledgeDocument] = {}
+        for document, rights, start, end in rows:
+            if document.id not in found and Strictest(spans_from_rows(rights)).divides(start, end):
+                found[document.id] = document
+        return list(found.values())
 
     async def rights_now(self, versions: Collection[VersionId]) -> Mapping[VersionId, RightsNow]:
         """What decides the level of these versions now, as far as they are there."""

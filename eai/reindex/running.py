@@ -15,11 +15,13 @@ from eai.ingestion.repository import generation_at, submitter_of
 from eai.kernel.errors import EaiError
 from eai.kernel.ids import TenantId
 from eai.knowledge.bases.repository import BaseRows
+from eai.knowledge.documents.span_rights import queue_recut
 from eai.knowledge.points import Points
 from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.jobs import JobRun, Jobs
 from eai.reindex.building import Building
+from eai.reindex.coverage_rows import CoverageRows
 from eai.reindex.dropping import begin_drop
 from eai.reindex.flipping import Flipping
 from eai.reindex.models import ReindexJob
@@ -75,14 +77,26 @@ class Reindexing:
     async def _begin(self, run: JobRun) -> Task:
         """What there is to do, if the model may see all of it: refused before a text is sent."""
         async with self._database.transaction(run.tenant) as session:
-            await self._jobs.confirm(session, run)
+            told = await self._jobs.confirm(session, run)
             task = await task_of(session, run)
             done = await ReindexRows(session, run.tenant).count_done(run.job, 0)
             await self._jobs.confirm(session, run, {"stage": "building", **done})
             base = (await present(session, run, task.base)).base
+            if task.is_rollback and "stage" not in told:
+                await self._queue_recuts(session, run, task)
             level = await highest_level(session, run, base)
         await self._gateway.check(task.caller, task.target.embedding_model, Operation.REINDEX, level)
         return task
+
+    async def _queue_recuts(self, session: AsyncSession, run: JobRun, task: Task) -> None:
+        """Have cut what rights have come to divide while the generation was retired.
+
+        Such rights have only what is searched cut, and what is built: those that come from here on see that
+        this is. Until then what they divide is hidden whole.
+        """
+        for document in await CoverageRows(session, run.tenant, task.base).divided(task.target.id):
+            asker, labels = run.parameters["submitter"], document.labels
+            await queue_recut(session, self._jobs, run.tenant, task.base, document, asker, labels)
 
     async def _leave_nothing(self, run: JobRun) -> None:
         """Abandon the job of a base that is gone; an attempt that died may have written points since.

@@ -16,6 +16,9 @@ from tests.simulation.scheduler import Actor
 from tests.simulation.templates import Tenant
 from tests.simulation.world import World, quiet, text_of
 
+PART = 20
+"""So many characters of a document are hidden."""
+
 
 def _begun(world: World, template: int) -> Tenant:
     return world.templates[template].copied(world.admin, world.begin(), TenantId(uuid4()))
@@ -29,6 +32,14 @@ async def _until(world: World, actor: Actor, what: str | None) -> None:
         if not gates or gates[0].what == what:
             return
         world.scheduler.release(gates[0])
+
+
+async def _to_its_end(world: World, actor: Actor) -> None:
+    """The same, and let the time pass that it waits for."""
+    while not actor.is_done:
+        await _until(world, actor, None)
+        if not actor.is_done and (time := world.loop.next_time()) is not None:
+            world.loop.advance(time)
 
 
 async def _revoked_while_dropped(world: World, tenant: Tenant) -> None:
@@ -105,7 +116,7 @@ async def _thawed_after_the_flip(world: World, tenant: Tenant) -> None:
 
 async def _cut_while_built(world: World, tenant: Tenant) -> None:
     """A reindex has written the points of a document and not its rows yet, and the document is cut anew."""
-    process, base, document = world.processes.take(), str(tenant.base), str(tenant.documents[0])
+    process, base = world.processes.take(), str(tenant.base)
     async with world.database.transaction(tenant.id) as session:
         await process.platform.reindexes.request(
             session, tenant.admin, base, JobId(uuid4()), ReindexRequest(embedding_model=OTHER.name)
@@ -113,16 +124,57 @@ async def _cut_while_built(world: World, tenant: Tenant) -> None:
     building = _works(world, tenant, world.processes.take(), world.announced.pop().job)
     for gate in ("vectors.count", "SELECT eai.kb_documents FOR UPDATE"):
         await _until(world, building, gate)
-    part = {"start": 0, "end": 20, "readers": [tenant.people["ann"].reference]}
-    acl = DocumentAcl.model_validate({"chunk_readers": [part], "reason": "Test"})
-    async with world.database.transaction(tenant.id) as session:
-        await process.platform.documents.set_acl(session, tenant.admin, base, document, acl, revision=None)
+    await _hide_a_part(world, tenant, process)
     assert RECUT in {each.name for each in world.announced}
     cutting = world.scheduler.spawn("cuts", lambda: world.rest(process, tenant.id))
     for actor in (cutting, building):
         await _until(world, actor, None)
         assert actor.is_done
     await world.rest(process, tenant.id)
+
+
+async def _cut_while_flipped(world: World, tenant: Tenant) -> None:
+    """What is built comes to be searched while it is looked for what is to be cut."""
+    process, base = world.processes.take(), str(tenant.base)
+    async with world.database.transaction(tenant.id) as session:
+        await process.platform.reindexes.request(
+            session, tenant.admin, base, JobId(uuid4()), ReindexRequest(embedding_model=OTHER.name)
+        )
+    flipping = _works(world, tenant, world.processes.take(), world.announced.pop().job)
+    await _until(world, flipping, "SELECT eai.knowledge_bases FOR UPDATE")
+    await _hide_a_part(world, tenant, process)
+    (recut,) = (each for each in world.announced if each.name == RECUT)
+    world.announced.remove(recut)
+    cutting = _works(world, tenant, world.processes.take(), recut.job)
+    await _until(world, cutting, "DELETE eai.kb_chunks")
+    await _until(world, cutting, "COMMIT")
+    await _until(world, cutting, "SELECT eai.knowledge_bases")
+    await _until(world, cutting, "SELECT eai.kb_generations")
+    await _until(world, flipping, None)
+    await _until(world, cutting, None)
+    await _to_its_end(world, flipping)
+    await _to_its_end(world, cutting)
+    await world.rest(process, tenant.id)
+
+
+async def _hide_a_part(world: World, tenant: Tenant, process: Process) -> None:
+    part = {"start": 0, "end": PART, "readers": [tenant.people["ann"].reference]}
+    acl = DocumentAcl.model_validate({"chunk_readers": [part], "reason": "Test"})
+    base, document = str(tenant.base), str(tenant.documents[0])
+    async with world.database.transaction(tenant.id) as session:
+        await process.platform.documents.set_acl(session, tenant.admin, base, document, acl, revision=None)
+
+
+def _not_cut(world: World, tenant: Tenant) -> int:
+    """How many passages of the document, where it is searched, are hidden in part."""
+    row = world.admin.execute(
+        "SELECT count(*) FROM eai.kb_chunks c"
+        "  JOIN eai.knowledge_bases b ON b.tenant_id = c.tenant_id AND b.vector_generation = c.generation"
+        " WHERE c.tenant_id = %s AND document_id = %s AND start_offset < %s AND end_offset > %s",
+        [tenant.id, tenant.documents[0], PART, PART],
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def _works(world: World, tenant: Tenant, process: Process, job: JobId) -> Actor:
@@ -145,6 +197,16 @@ def test_who_cuts_a_document_anew_leaves_the_points_that_a_reindex_has_no_rows_o
         world.loop.run_until_complete(_cut_while_built(world, tenant))
     now = state.read(world.admin, tenant)
     assert sorted(generation.state for generation in now.generations.values()) == ["retired", "serving"]
+    assert [*rest.faults(world.admin, tenant, now, world.vectors.inner)] == []
+
+
+def test_what_comes_to_be_searched_while_a_document_is_cut_anew_is_cut_as_well(world: World) -> None:
+    tenant = _begun(world, 0)
+    with quiet(world.loop):
+        world.loop.run_until_complete(_cut_while_flipped(world, tenant))
+    now = state.read(world.admin, tenant)
+    assert sorted(generation.state for generation in now.generations.values()) == ["retired", "serving"]
+    assert _not_cut(world, tenant) == 0
     assert [*rest.faults(world.admin, tenant, now, world.vectors.inner)] == []
 
 

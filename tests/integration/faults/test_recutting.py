@@ -104,3 +104,63 @@ async def test_an_attempt_that_was_frozen_leaves_no_piece_of_what_it_wrote_too_l
         await asyncio.wait_for(held.ended.wait(), 30)
     await judge.judge(company.id)
     assert await page.found() == []
+
+
+async def test_what_rights_divide_that_came_since_is_cut_once_a_reindex_is_taken_back(
+    company: Company, judge: Judge
+) -> None:
+    page = await Page.of(company)
+    path = f"/v1/knowledge-bases/{page.base}"
+    job = await company.admin.made(f"{path}/reindex", {}, status=202)
+    await judge.judge(company.id)
+    await page.give(PART)
+    await judge.judge(company.id)
+    assert await page.found() == [SAID, MORE]
+    back = await company.admin.made(f"{path}/reindex-jobs/{job['job_id']}/rollback", {}, status=202)
+    await judge.judge(company.id)
+    done = await company.admin.got(f"{path}/reindex-jobs/{back['job_id']}")
+    assert done["status"] == "completed"
+    assert await page.found() == [SAID, MORE]
+
+
+async def test_who_changes_rights_does_not_wait_for_the_store_to_remove_what_was_cut(
+    company: Company, turnstile: Turnstile, judge: Judge
+) -> None:
+    page = await Page.of(company)
+    await judge.judge(company.id)
+    async with turnstile.holding("delete") as held:
+        await page.give(PART)
+        await held.reached.wait()
+        async with asyncio.timeout(10):
+            await page.give(ALL)
+        assert await page.found() == []
+    await judge.judge(company.id)
+    assert await page.found() == []
+
+
+@pytest.mark.parametrize("is_frozen", [False, True], ids=["late", "frozen"])
+async def test_what_is_removed_late_is_written_again_where_it_has_come_to_be_served(
+    company: Company, turnstile: Turnstile, judge: Judge, is_frozen: bool
+) -> None:
+    page = await Page.of(company)
+    await judge.judge(company.id)
+    async with turnstile.holding("delete", is_frozen=is_frozen) as held:
+        async with turnstile.holding("upsert") as cutting:
+            await page.give(PART)
+            await cutting.reached.wait()
+            await page.give()
+        # Its pieces have no rows, and are about to go.
+        await held.reached.wait()
+        if is_frozen:
+            await let_leases_run_out(judge.admin_url, company.id)
+            await judge.judge(company.id)
+        await page.give(PART)
+        await eventually(lambda: is_cut(page))
+        held.go_on.set()
+        await asyncio.wait_for(held.ended.wait(), 30)
+    await judge.judge(company.id)
+    assert await page.found() == [SAID, MORE]
+
+
+async def is_cut(page: Page) -> bool:
+    return await page.found() == [SAID, MORE]
