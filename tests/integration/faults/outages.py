@@ -23,6 +23,8 @@ from tests.stack import Caller, Json
 
 HASTE = Pace(lease_s=3, heartbeat_s=0.5, stalled_after_s=2, sweep_interval_s=0.5)
 HURRY = Pace(lease_s=6, heartbeat_s=1, stalled_after_s=4, sweep_interval_s=1)
+PATIENCE = Pace(sweep_interval_s=0.5)
+"""Leases as long as in production, for who waits for a processor and must not lose what it holds."""
 ENGINE_DEADLINE_S = 4.0
 _POLL_S = 0.05
 _ANSWERED_WITHIN_S = 90.0

@@ -3,7 +3,7 @@
 `python -m tests.integration.kills.dying` makes one for each line that it reads, an `Order` as JSON. It is
 forked, so that the imports are paid once: before a fork there is no event loop, no thread and no connection.
 It tells its process id and its address. Settings come from the environment, as in production; with the
-argument `patient`, what a process has claimed stays claimed as long as in production.
+argument `patient`, what a process has claimed, jobs and calls, stays claimed as long as in production.
 """
 
 import asyncio
@@ -32,11 +32,12 @@ from eai.gateway.service import RegisteredModel
 from eai.integrations.local_models import HashEmbedder
 from eai.integrations.qdrant.client import EngineVectors
 from eai.knowledge.ports import Vectors
+from eai.platform.jobs import Pace
 from eai.platform.logging import configure_logging
 from eai.platform.settings import load_settings, process_environ
 from eai.platform.worker import Worker
 from eai.reindex import building
-from tests.integration.faults.outages import HASTE
+from tests.integration.faults.outages import HASTE, PATIENCE
 from tests.integration.kills.passages import (
     Moment,
     Passage,
@@ -150,10 +151,14 @@ async def doomed(order: Order) -> AsyncIterator[Platform]:
     watch = _watch(order)
     vectors = cast("Vectors", WatchedVectors(EngineVectors(settings.engine_socket), watch))
     models = {LOCAL_HASH_256.name: RegisteredModel(LOCAL_HASH_256, cast(HashEmbedder, SlowEmbedder(watch)))}
-    async with build(settings, models=models, vectors=vectors, pace=HASTE) as platform:
+    async with build(settings, models=models, vectors=vectors, pace=_pace()) as platform:
         if not isinstance(watch, Unwatched):
             watch_all(platform, watch, order.mark)
         yield platform
+
+
+def _pace() -> Pace:
+    return PATIENCE if PATIENT in sys.argv else HASTE
 
 
 def _watch(order: Order) -> Watch:

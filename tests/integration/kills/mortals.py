@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from eai.integrations.processes import started_at
 from eai.platform.settings import Settings
@@ -72,7 +73,7 @@ class Mortals:
     @asynccontextmanager
     async def over(cls, chosen: Settings, *, is_patient: bool = False) -> AsyncIterator["Mortals"]:
         """With the settings of a running product; `is_patient` processes keep its leases too."""
-        log = chosen.home / "mortals.log"
+        log = chosen.home / f"mortals-{uuid4().hex}.log"
         manner = [PATIENT] if is_patient else []
         with log.open("wb") as file:
             parent = await asyncio.create_subprocess_exec(

@@ -63,6 +63,7 @@ async def test_what_is_put_off_is_done_when_its_time_has_come_by_the_database(
     assert (await documents(company.admin, base))[made["id"]]["status"] == "ready"
 
 
+@pytest.mark.timeout(300)
 async def test_what_the_dead_have_left_is_taken_over_and_what_the_living_hold_is_not(
     patient: Mortals, workless: Stack, company: Company, judge: Judge
 ) -> None:

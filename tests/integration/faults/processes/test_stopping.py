@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -11,8 +10,8 @@ from functools import partial
 from uuid import uuid4
 
 import httpx2
+import pytest
 
-from eai.platform.jobs import Pace
 from tests.integration.faults.installations import serving, working
 from tests.integration.faults.outages import documents, eventually, ingest, query
 from tests.invariants import Judge
@@ -21,6 +20,8 @@ from tests.stack import Caller, Company, Json, Stack
 
 ENDED_WITHIN_S = 25.0
 """Of which all but what it takes to end a process is the grace for what runs."""
+GOES_ON_WITHIN_S = 90.0
+"""Beside the rest of the suite three clients and four processes keep a machine of two cores busy."""
 
 
 @dataclass
@@ -49,7 +50,10 @@ class Insistent:
     async def goes_on(self, times: int = 3) -> None:
         """Return once so many more of each have been answered."""
         before = self.answered.copy()
-        await eventually(lambda: all(self.answered[each] >= before[each] + times for each in (200, 201, 202)))
+        await eventually(
+            lambda: all(self.answered[each] >= before[each] + times for each in (200, 201, 202)),
+            GOES_ON_WITHIN_S,
+        )
 
     async def _until_done(self, send: Callable[[], Awaitable[httpx2.Response]]) -> Json:
         while True:
@@ -65,6 +69,7 @@ class Insistent:
             assert answer.json()["error"]["retryable"], answer.text
 
 
+@pytest.mark.timeout(300)
 async def test_whoever_is_told_to_stop_ends_what_it_began_and_hands_back_the_rest(
     workless: Stack, company: Company, judge: Judge
 ) -> None:
@@ -89,12 +94,11 @@ async def test_whoever_is_told_to_stop_ends_what_it_began_and_hands_back_the_res
                 await client.goes_on()
                 await others.enter_async_context(working(chosen))
                 await others.enter_async_context(serving(chosen, listener))
-                told_at = time.monotonic()
                 ended = await asyncio.gather(api.stops(ENDED_WITHIN_S), worker.stops(ENDED_WITHIN_S))
                 assert ended == [0, 0]
-                # Handed back: nobody has to wait for its lease to be over.
-                await eventually(lambda: is_taken_up(caller, held))
-                assert time.monotonic() - told_at < Pace().lease_s
+                # Nobody has to wait for its lease to be over.
+                assert await is_handed_back(company.admin, held)
+                await eventually(lambda: is_taken_up(company.admin, held), GOES_ON_WITHIN_S)
                 await client.goes_on()
                 client.is_over.set()
                 await provider.go_on()
@@ -104,6 +108,12 @@ async def test_whoever_is_told_to_stop_ends_what_it_began_and_hands_back_the_res
     assert {each["status"] for each in shown.values()} == {"ready"}
     assert sorted(client.made) == sorted(shown)
     assert (await documents(company.admin, slow))[held["id"]]["status"] == "ready"
+
+
+async def is_handed_back(caller: Caller, document: Json) -> bool:
+    """Whether whoever began with what the document needs holds it no more."""
+    job = await caller.got(f"/v1/jobs/{document['job_id']}")
+    return bool(job["state"] == "queued" or job["attempt"] >= 2)
 
 
 async def is_taken_up(caller: Caller, document: Json) -> bool:
