@@ -95,13 +95,15 @@ class Company:
         clearance: str = "internal",
         kind: str = "user",
         key: Mapping[str, Any] | None = None,
+        by: Caller | None = None,
     ) -> Person:
-        """A principal with a key of its own; `key` narrows it."""
-        principal = await self.admin.made(
+        """A principal with a key of its own; `key` narrows it. The administrator makes it, or `by`."""
+        maker = by or self.admin
+        principal = await maker.made(
             "/v1/principals",
             {"kind": kind, "name": f"{kind} {uuid4().hex[:8]}", "clearance": clearance, "roles": list(roles)},
         )
-        made = await self.admin.made("/v1/api-keys", {"principal_id": principal["id"], **(key or {})})
+        made = await maker.made("/v1/api-keys", {"principal_id": principal["id"], **(key or {})})
         reference = f"{kind}:{principal['id']}"
         return Person(principal["id"], reference, self._stack.caller(made["api_key"]))
 

@@ -24,9 +24,10 @@ async def test_a_credential_that_opens_nothing_is_told_what_none_is_told(
     world: World, operation: Operation
 ) -> None:
     valid = Request.of(operation, world.my)
-    answers = {name: await valid.sent(caller) for name, caller in world.strangers.all().items()}
+    strangers = (await world.strangers.with_fresh_keys(world.mine, world.stack)).all()
+    answers = {name: await valid.sent(caller) for name, caller in strangers.items()}
     for name in ("nobody", "revoked", "unknown"):
-        caller = world.strangers.all()[name]
+        caller = strangers[name]
         answers[f"{name}, with a bad body"] = await valid.spoilt().sent(caller)
         answers[f"{name}, with an unreadable body"] = await valid.sent_unreadable(caller)
     assert code_of(answers["nobody"]) == (401, "unauthenticated")

@@ -67,7 +67,9 @@ class Random:
         await self._knowledge.set_acl(self._admin, self._base, self._one(), **acl)
 
     async def _replace(self) -> None:
-        draft = await replace(self._knowledge, self._admin, self._base, self._one(), *self._texts())
+        # The parts of the text before may have had levels, and these fall with it.
+        document, texts = self._one(), self._texts()
+        draft = await replace(self._knowledge, self._admin, self._base, document, *texts, reason="Random")
         await self._knowledge.serve(draft)
 
     async def _delete(self) -> None:

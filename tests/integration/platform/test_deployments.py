@@ -12,6 +12,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from eai.bootstrap import job_handlers
 from eai.cli import worker_finding
 from eai.cli.worker_finding import jobs_are_taken
 from eai.kernel.ids import JobId, TenantId
@@ -22,13 +23,14 @@ from eai.platform.jobs import Jobs
 from eai.platform.presence import processes
 from tests.conftest import DatabaseUrls, create_tenant, fresh_database
 from tests.integration.faults.outages import eventually
-from tests.stack import settings
+from tests.stack import Stack, settings
 
 QUICK = {
     "knowledge.delete_document",
     "knowledge.delete_base",
     "knowledge.move_rights",
     "knowledge.retire_version",
+    "tenants.rewrap_keys",
 }
 INGESTION = {"ingestion.run", "ingestion.recut"}
 MAINTENANCE = {
@@ -37,6 +39,8 @@ MAINTENANCE = {
     "knowledge.reweigh",
     "integrity.check",
     "integrity.repair",
+    "retention.expire",
+    "privacy.erase",
 }
 TAKEN = {
     "quick": QUICK,
@@ -52,6 +56,12 @@ pytestmark = pytest.mark.timeout(90)
 def urls() -> Iterator[DatabaseUrls]:
     with fresh_database() as made:
         yield made
+
+
+def test_these_are_all_the_jobs_there_are(stack: Stack) -> None:
+    handlers = job_handlers(stack.platform)
+    taken = {group: {name for name, each in handlers.items() if each.group is group} for group in Group}
+    assert taken == {Group.QUICK: QUICK, Group.INGESTION: INGESTION, Group.MAINTENANCE: MAINTENANCE}
 
 
 @pytest.mark.parametrize("module", TAKEN)

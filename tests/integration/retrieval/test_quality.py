@@ -10,7 +10,11 @@ from eai.gateway.registry import Model
 from eai.integrations.local_models import HashEmbedder, SentenceEmbedder
 from eai.retrieval.fusion import fuse
 
-pytestmark = pytest.mark.skipif(not folder().is_dir(), reason=f"no evaluation data in {folder()}")
+pytestmark = [
+    pytest.mark.skipif(not folder().is_dir(), reason=f"no evaluation data in {folder()}"),
+    # Whole legs are reckoned exactly; beside the rest of the suite that takes minutes.
+    pytest.mark.timeout(600),
+]
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,9 @@ DOCUMENTS, PASSAGES = 40, 3
 WORDS = "refund parcel depot letter harbour invoice pump valve ledger river garden tariff".split()
 CLEARANCE = Classification.CONFIDENTIAL
 
+# Hundreds of assignments, each searched whole: minutes beside the rest of the suite.
+pytestmark = pytest.mark.timeout(600)
+
 Readers = frozenset[str] | None
 Rights = tuple[Readers, Classification | None]
 
