@@ -37,15 +37,18 @@ class Insistent:
 
     async def ask(self) -> None:
         while not self.is_over.is_set():
-            await self._until_done(lambda: query(self.caller, self.base, "refunds"))
+            self._count(await self._until_done(lambda: query(self.caller, self.base, "refunds")))
 
-    async def submit(self, prefer: str) -> None:
+    async def submit(self) -> None:
         while not self.is_over.is_set():
-            key = str(uuid4())
-            answer = await self._until_done(
-                partial(ingest, self.caller, self.base, key, prefer=prefer, key=key)
-            )
-            self.made.append(answer["id"])
+            self._count(await self._submitted(""))
+
+    async def submit_and_wait(self) -> None:
+        """Have workers take in one text after the other: no more than one waits, however slow they are."""
+        while not self.is_over.is_set():
+            accepted = await self._submitted("respond-async")
+            self._count(accepted)
+            await eventually(partial(self._has_ended, accepted.json()["job_id"]), GOES_ON_WITHIN_S)
 
     async def goes_on(self, times: int = 3) -> None:
         """Return once so many more of each have been answered."""
@@ -55,7 +58,20 @@ class Insistent:
             GOES_ON_WITHIN_S,
         )
 
-    async def _until_done(self, send: Callable[[], Awaitable[httpx2.Response]]) -> Json:
+    def _count(self, answer: httpx2.Response) -> None:
+        self.answered[answer.status_code] += 1
+
+    async def _submitted(self, prefer: str) -> httpx2.Response:
+        key = str(uuid4())
+        answer = await self._until_done(partial(ingest, self.caller, self.base, key, prefer=prefer, key=key))
+        self.made.append(answer.json()["id"])
+        return answer
+
+    async def _has_ended(self, job: str) -> bool:
+        answer = await self._until_done(lambda: self.caller.get(f"/v1/jobs/{job}"))
+        return answer.json()["state"] not in {"queued", "running"}
+
+    async def _until_done(self, send: Callable[[], Awaitable[httpx2.Response]]) -> httpx2.Response:
         while True:
             try:
                 answer = await send()
@@ -63,8 +79,7 @@ class Insistent:
                 self.refused[type(error).__name__] += 1
                 continue
             if answer.is_success:
-                self.answered[answer.status_code] += 1
-                return dict(answer.json())
+                return answer
             self.refused[f"{answer.status_code} {answer.json()['error']['code']}"] += 1
             assert answer.json()["error"]["retryable"], answer.text
 
@@ -89,7 +104,7 @@ async def test_whoever_is_told_to_stop_ends_what_it_began_and_hands_back_the_res
                 held = (await ingest(caller, slow, "Held", prefer="respond-async")).json()
                 await provider.has_come(within_s=60)
                 client = Insistent(caller, base)
-                for work in (client.ask(), client.submit(""), client.submit("respond-async")):
+                for work in (client.ask(), client.submit(), client.submit_and_wait()):
                     group.create_task(work)
                 await client.goes_on()
                 await others.enter_async_context(working(chosen))
