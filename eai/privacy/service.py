@@ -141,6 +141,13 @@ async def open_identifiers(keyring: Keyring, tenant: TenantId, erasure: UUID, se
 
 
 async def _check_principal(session: AsyncSession, subject: Subject, principal: UUID | None) -> None:
+async def identifiers_resealed(
+    keyring: Keyring, tenant: TenantId, erasure: UUID, sealed: bytes
+) -> bytes | None:
+    """What is looked for under the tenant's newest key; None where it is. Raises SealBroken."""
+    return await keyring.resealed(tenant, _PURPOSE, sealed, erasure.bytes)
+
+
     if principal is None:
         return
     if principal == subject.principal:
