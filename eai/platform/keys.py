@@ -124,6 +124,17 @@ class Keyring:
             key = await self._former_key(tenant, purpose, epoch)
         return unseal(key.derive(_SEALING), sealed[_EPOCH_BYTES:], context)
 
+    async def resealed(self, tenant: TenantId, purpose: str, sealed: bytes, context: bytes) -> bytes | None:
+        """What `seal` was given, under the newest key; None where it is. Raises SealBroken.
+
+        For what outlives a day: the key that it was sealed under goes some time after it was succeeded.
+        """
+        key = await self.tenant_key(tenant, purpose)
+        if int.from_bytes(sealed[:_EPOCH_BYTES]) >= key.epoch:
+            # Another process may know of a newer key by now: what it sealed must not go back.
+            return None
+        return await self.seal(tenant, purpose, await self.unseal(tenant, purpose, sealed, context), context)
+
     async def tenant_key(self, tenant: TenantId, purpose: str) -> TenantKey:
         """The tenant's newest key for `purpose`, made at first use; removing its row shreds what it sealed.
 

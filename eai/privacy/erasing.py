@@ -6,6 +6,7 @@ with the next document.
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -38,7 +39,7 @@ from eai.privacy.outcomes import (
     standing,
 )
 from eai.privacy.repository import ErasureRows
-from eai.privacy.service import ERASE, open_identifiers
+from eai.privacy.service import ERASE, identifiers_resealed, open_identifiers
 from eai.privacy.text_rows import DocumentState, TextRows
 from eai.privacy.texts import Search, Texts
 
@@ -68,7 +69,7 @@ class Erasing:
         """Go through all documents, and end once nothing is under way any more. Raises Fenced."""
         erasure, identifiers = await self._begin(run)
         if identifiers is not None:
-            task = Task(run, erasure, identifiers)
+            task = await self._readable(Task(run, erasure, identifiers))
             await self._search(task)
             if not await self._settle(task):
                 async with self._database.transaction(run.tenant) as session:
@@ -102,10 +103,25 @@ class Erasing:
         after, texts = UUID(task.run.progress.get("after", str(_FIRST))), self._texts(task)
         tries: Counter[UUID] = Counter()
         while (document := await self._next(task, after)) is not None:
+            task = await self._readable(task)
             look = await look_at(texts, task, document)
             tries[document.row.id] += 1
             if await self._keep(task, look, is_last_try=tries[document.row.id] >= TRIES):
                 after, tries = document.row.id, Counter()
+
+    async def _readable(self, task: Task) -> Task:
+        """The task, with what it looks for under the tenant's newest key: it may outlive a former one."""
+        id_, sealed = task.id, task.erasure.identifiers
+        assert sealed is not None
+        anew = await identifiers_resealed(self._keyring, task.tenant, id_, sealed)
+        if anew is None:
+            return task
+        async with self._database.transaction(task.tenant) as session:
+            # One that was cancelled meanwhile has nothing any more that it looked for.
+            await self._jobs.confirm(session, task.run)
+            rows = ErasureRows(session, task.tenant)
+            await rows.change(id_, {"identifiers": anew})
+            return replace(task, erasure=await rows.get(id_))
 
     async def _next(self, task: Task, after: UUID) -> DocumentState | None:
         async with self._database.transaction(task.tenant) as session:

@@ -40,6 +40,11 @@ class ErasureRows:
             raise NotFound
         return row
 
+    async def subject_of_key(self, key: UUID) -> Mapping[str, Any] | None:
+        """What a key stands for now; None where it opens nothing any more."""
+        found: Mapping[str, Any] | None = await self._session.scalar(select(func.eai.subject_of_key(key)))
+        return found
+
     async def page(self, page: PageRequest, clearance: Classification) -> Sequence[Erasure]:
         """Erasures, the oldest first; one more than asked for when more follow."""
         mine = select(Erasure).where(Erasure.tenant_id == self._tenant, Erasure.clearance <= clearance.rank)

@@ -14,7 +14,7 @@ from eai.tenants.repository import list_tenant_ids
 
 REWRAP_KEYS = "tenants.rewrap_keys"
 FORMER_KEPT_S = 25 * 3600
-"""Longer than anything lives that is sealed under a tenant's key, which is a day."""
+"""Longer than anything lives that is sealed under a tenant's key, which is a day; erasures seal anew."""
 
 
 class KeyRewrapping:

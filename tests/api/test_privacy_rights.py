@@ -3,11 +3,11 @@
 import psycopg
 import pytest
 
-from tests.api.test_privacy_routes import ERASURES, MAIL, ended, erased, found, officer
+from tests.api.test_privacy_routes import ERASURES, MAIL, code_of, ended, erased, found, officer
 from tests.api.test_review_routes import ORDER, settled
 from tests.conftest import DatabaseUrls
 from tests.integration.faults.outages import eventually, somebody_waits
-from tests.stack import Company, Person
+from tests.stack import Company, Json, Person
 
 __all__ = ["officer"]
 
@@ -88,3 +88,20 @@ async def test_a_document_that_is_raised_above_the_clearance_before_anything_fol
     shown = await ended(officer, made["id"])
     assert (shown["documents_searched"], shown["documents"]) == (0, {})
     assert (await company.admin.get(f"/v1/knowledge-bases/{base}/documents/{document}")).status_code == 200
+
+
+async def test_nobody_has_their_own_details_erased_by_what_they_made(
+    company: Company, officer: Person
+) -> None:
+    """Whoever makes a principal, or a key, holds its secret."""
+    maker = await company.person("tenant_admin", "data_steward", clearance="confidential")
+    service: Json = {"kind": "service", "name": "robot", "roles": ["data_steward"]}
+    body = {"action": "remove", "principal_id": maker.id, "reason": "Case 17"}
+    for makes_principal, makes_key in ((maker.api, company.admin), (company.admin, maker.api)):
+        made = await makes_principal.made(
+            "/v1/principals", {**service, "name": f"robot {makes_key is maker.api}"}
+        )
+        key = (await makes_key.made("/v1/api-keys", {"principal_id": made["id"]}))["api_key"]
+        answer = await officer.api.post(ERASURES, json=body, headers={"authorization": f"Bearer {key}"})
+        assert code_of(answer) == (403, "self_erasure_forbidden")
+    assert (await erased(officer, "remove", principal_id=maker.id))["audit_details_erased"] is True

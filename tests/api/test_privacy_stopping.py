@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from tests.api.test_privacy_routes import ERASURES, MAIL, both_wait, ended, officer, state
+from eai.privacy import erasing
+from eai.privacy.outcomes import Look, Task
+from eai.privacy.text_rows import DocumentState
+from eai.privacy.texts import Texts
+from tests.api.test_privacy_routes import ERASURES, MAIL, both_wait, ended, found, officer, state
 from tests.conftest import DatabaseUrls
-from tests.integration.faults.outages import eventually, somebody_waits
+from tests.integration.faults.outages import eventually, let_leases_run_out, somebody_waits
 from tests.stack import Company, Json, Person
 
 __all__ = ["officer"]
@@ -35,6 +39,12 @@ async def halted(company: Company, officer: Person, admin_url: str) -> AsyncIter
         made = await officer.api.made(ERASURES, body, status=202)
         await eventually(lambda: somebody_waits(admin_url))
         yield Halted(made["id"], base, there)
+
+
+def kill_whoever_waits(admin_url: str) -> None:
+    """Cut the connection of whoever waits for what another one holds."""
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted")
 
 
 async def left(company: Company, halted: Halted) -> list[bool]:
@@ -99,5 +109,60 @@ async def test_an_erasure_ends_with_the_key_that_asked_for_it(
     (key,) = (await company.admin.got("/v1/api-keys", principal_id=officer.id))["data"]
     async with halted(company, officer, stack_urls.admin) as erasure:
         assert (await company.admin.delete(f"/v1/api-keys/{key['id']}")).status_code == 204
-    assert (await ended(watching, erasure.id))["documents"] == {"removed": 2}
+    shown = await ended(watching, erasure.id)
+    assert (shown["state"], shown["documents"]) == ("failed", {"removed": 2})
     assert await left(company, erasure) == [False, False, True, True, True]
+
+
+def attempts(admin_url: str, tenant: str) -> int:
+    with psycopg.connect(admin_url) as admin:
+        statement = "SELECT attempt FROM eai.jobs WHERE tenant_id = %s AND name = 'privacy.erase'"
+        ((attempt,),) = admin.execute(statement, [tenant]).fetchall()
+    return int(attempt)
+
+
+async def each_counts_once(company: Company, officer: Person, halted: Halted) -> None:
+    shown = await ended(officer, halted.id)
+    assert (shown["state"], shown["documents_searched"]) == ("completed", 5)
+    assert shown["documents"] == {"removed": 5}
+    assert sorted(await found(officer, shown)) == halted.documents
+    events = (await company.admin.got("/v1/audit/events", action="privacy.document.found"))["data"]
+    assert [event["resource"]["id"] for event in events] == halted.documents
+    assert await left(company, halted) == [False] * 5
+
+
+async def test_each_document_counts_once_where_an_attempt_dies(
+    company: Company, officer: Person, stack_urls: DatabaseUrls
+) -> None:
+    async with halted(company, officer, stack_urls.admin) as erasure:
+        kill_whoever_waits(stack_urls.admin)
+        await eventually(lambda: attempts(stack_urls.admin, company.id) == 2)
+        await eventually(lambda: somebody_waits(stack_urls.admin))
+    await each_counts_once(company, officer, erasure)
+
+
+async def test_each_document_counts_once_where_an_attempt_wakes_up_after_another_has_begun(
+    company: Company, officer: Person, stack_urls: DatabaseUrls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await company.base()
+    there = sorted([await company.document(base, f"Refunds of {day} go to {MAIL}.") for day in "abcde"])
+    look_at, is_frozen, go_on = erasing.look_at, asyncio.Event(), asyncio.Event()
+
+    async def freezing(texts: Texts, task: Task, document: DocumentState) -> Look:
+        look = await look_at(texts, task, document)
+        if str(document.row.id) == there[2] and not is_frozen.is_set():
+            is_frozen.set()
+            await go_on.wait()
+        return look
+
+    async def is_taken_over() -> bool:
+        await let_leases_run_out(stack_urls.admin, company.id)
+        return attempts(stack_urls.admin, company.id) == 2
+
+    monkeypatch.setattr(erasing, "look_at", freezing)
+    body = {"action": "remove", "identifiers": [MAIL], "reason": "Case 17"}
+    made = await officer.api.made(ERASURES, body, status=202)
+    await is_frozen.wait()
+    await eventually(is_taken_over)
+    go_on.set()
+    await each_counts_once(company, officer, Halted(made["id"], base, there))

@@ -151,3 +151,22 @@ async def test_two_successions_at_once_are_one(
     assert epochs in ([("cache", 1), ("cache", 2)], [("cache", 1), ("cache", 2), ("cache", 3)])
     sealed = await keyring.seal(tenant, "cache", b"secret", b"context")
     assert await Keyring(MASTER, database).unseal(tenant, "cache", sealed, b"context") == b"secret"
+
+
+async def test_what_is_to_outlive_a_key_is_sealed_anew_and_never_under_a_former_one(
+    database: Database, keyring: Keyring, tenant: TenantId
+) -> None:
+    behind = Keyring(MASTER, database)
+    former = await behind.seal(tenant, "privacy", b"secret", b"context")
+    assert await keyring.resealed(tenant, "privacy", former, b"context") is None
+    await succeed(database, keyring, tenant, kept_s=0)
+    anew = await keyring.resealed(tenant, "privacy", former, b"context")
+    assert anew is not None
+    assert await keyring.resealed(tenant, "privacy", anew, b"context") is None
+    # One that has not heard of the new key yet.
+    assert await behind.resealed(tenant, "privacy", anew, b"context") is None
+    async with database.transaction(tenant) as session:
+        await TenantKeyRows(session, tenant).remove_due()
+    assert await keyring.unseal(tenant, "privacy", anew, b"context") == b"secret"
+    with pytest.raises(SealBroken):
+        await keyring.unseal(tenant, "privacy", former, b"context")

@@ -133,10 +133,13 @@ def test_a_long_text_takes_no_longer_than_its_length_asks_for() -> None:
 def test_four_times_as_many_places_take_about_four_times_as_long() -> None:
     search = Identifiers.of(["jeanne@example.org"])
 
-    def taken(count: int) -> float:
+    def once(count: int) -> float:
         text, before = "jeanne@example.org " * count, process_time()
         assert len(search.places(text)) == count
         return process_time() - before
 
-    taken(100)
+    def taken(count: int) -> float:
+        # Others who want the processor make it slow, and nobody makes it fast.
+        return min(once(count) for _ in range(3))
+
     assert taken(24_000) < 9 * taken(6_000)
