@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.audit.body import PrivateValues
 from eai.audit.entries import AuditEntry
+from eai.audit.fingerprints import fingerprint, text_key
 from eai.audit.repository import AuditRows, SealedDetails, WrappedKey
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
@@ -54,6 +55,10 @@ class Details:
         self._database = database
         self._keyring = keyring
         self._kept: OrderedDict[tuple[TenantId, UUID], tuple[float, DetailKey]] = OrderedDict()
+
+    def fingerprint(self, tenant: TenantId, digest: bytes) -> str:
+        """What the chain of `tenant` says of a text with this SHA-256."""
+        return fingerprint(text_key(self._keyring.master, tenant), digest)
 
     async def seal(self, entry: AuditEntry, private: PrivateValues) -> SealedDetails:
         """The private values of a read event; the key is remembered for the next one."""

@@ -48,9 +48,9 @@ class Resource:
 class AuditEntry:
     """One event before it has a place in a chain.
 
-    `facts` go into the chain for ever: ids, enums, counts and digests only. `private` is what may be
-    personal (names, texts, reasons, addresses): the chain holds a salted commitment to it, the values
-    lie beside it under a key that can be erased.
+    `facts` go into the chain for ever: ids, enums and counts only, and of texts what `Audit.fingerprint`
+    makes of their digests. `private` is what may be personal (names, texts, reasons, addresses): the chain
+    holds a salted commitment to it, the values lie beside it under a key that can be erased.
     """
 
     tenant: TenantId

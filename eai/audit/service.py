@@ -92,6 +92,10 @@ class Audit:
         except DBAPIError as error:
             raise AuditUnavailable from error
 
+    def fingerprint(self, tenant: TenantId, digest: bytes) -> str:
+        """What facts say of a text with this SHA-256: it confirms no guess without the tenant's key."""
+        return self._details.fingerprint(tenant, digest)
+
     async def seal(self, entry: AuditEntry) -> SealedEntry:
         """`entry` as it will be stored, for a SQL function that appends it together with what it does.
 

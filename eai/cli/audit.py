@@ -1,11 +1,13 @@
 """`eai audit`: check a chain with nothing but its export, and change the key that signs checkpoints."""
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
@@ -107,6 +109,38 @@ def rotate_key(
         fail("the present signing key cannot be opened: is EAI_MASTER_KEY the one it was made under?")
     public_key = key.public_key.hex()
     typer.echo(json.dumps({"key_id": key.key_id, "public_key": public_key}) if as_json else public_key)
+
+
+@app.command("fingerprint")
+def fingerprint_file(
+    file: Annotated[Path, typer.Argument(help="The bytes that were submitted, or a text in UTF-8.")],
+    tenant: Annotated[UUID, typer.Option(help="Id of the tenant whose chain is read.")],
+    home: Annotated[
+        Path | None, typer.Option(help="Folder with everything of this instance (EAI_HOME).")
+    ] = None,
+) -> None:
+    """Print what the chain of a tenant says of a text: `source_hmac` or `content_hmac`.
+
+    It takes the master key and no database, so that a text can be compared with an export of long ago.
+    """
+    from eai.audit.fingerprints import fingerprint, text_key  # noqa: PLC0415
+    from eai.cli.home_settings import read_settings  # noqa: PLC0415
+    from eai.kernel.ids import TenantId  # noqa: PLC0415
+    from eai.platform.keys import MasterKey  # noqa: PLC0415
+    from eai.platform.settings import SettingsError, process_environ  # noqa: PLC0415
+
+    try:
+        secret = read_settings(process_environ(), home=home).keys.master_key
+        if secret is None:
+            fail("EAI_MASTER_KEY is missing: a text is compared under a key that is derived from it")
+        key = text_key(MasterKey.from_text(secret.get_secret_value()), TenantId(tenant))
+        with file.open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").digest()
+    except OSError as error:
+        fail(f"{error.filename} cannot be read: {error.strerror}")
+    except (SettingsError, ValueError) as error:
+        fail(str(error))
+    typer.echo(fingerprint(key, digest))
 
 
 async def _rotate(settings: "Settings") -> "SigningKey":

@@ -203,7 +203,7 @@ class Acceptance:
                 "base": str(base.id),
                 "version": stored.number,
                 "level": str(highest(base.level_of(draft.classification), draft.level)),
-                "source_sha256": version.source_hash.hex(),
+                "source_hmac": self._audit.fingerprint(subject.tenant, version.source_hash),
                 "source_connector": draft.source_connector,
             },
             private={"title": draft.title},

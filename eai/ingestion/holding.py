@@ -37,6 +37,6 @@ async def hold(  # noqa: PLR0917 - one call site, in the order of the layers
             "threshold": judgement.threshold.value,
             "findings": dict(found),
             "reasons": sorted({finding.reason.value for finding in judgement.findings}),
-            "content_sha256": judgement.content_hash.hex(),
+            "content_hmac": audit.fingerprint(run.tenant, judgement.content_hash),
         },
     )

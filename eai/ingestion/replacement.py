@@ -184,7 +184,7 @@ class Replacement:
             AuditAction.DOCUMENT_REPLACE,
             wanted,
             version=stored.number,
-            source_sha256=text.source_hash.hex(),
+            source_hmac=self._audit.fingerprint(held.base.tenant, text.source_hash),
         )
         return Accepted(held.id, is_new=True, job=job)
 

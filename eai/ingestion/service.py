@@ -314,7 +314,7 @@ class Ingestion:
                     "base": str(work.base.id),
                     "version": work.stored.number,
                     "chunks": len(indexed.embedded.passages.items),
-                    "content_sha256": text.content_hash.hex(),
+                    "content_hmac": self._audit.fingerprint(run.tenant, text.content_hash),
                     **({"dlp": text.dlp["entities"]} if text.dlp else {}),
                 },
             )
@@ -378,7 +378,7 @@ class Ingestion:
                     facts={
                         "base": str(work.base.id),
                         "code": error.code,
-                        "source_sha256": work.source_hash.hex(),
+                        "source_hmac": self._audit.fingerprint(run.tenant, work.source_hash),
                         **_reasons(error),
                     },
                 )

@@ -103,6 +103,7 @@ class TextRows:
         empty: dict[str, Any] = {
             "source": None,
             "content": "",
+            "source_hash": sha256(b"").digest(),
             "content_hash": sha256(b"").digest(),
             "dlp": {},
             "dlp_spans": {},

@@ -77,8 +77,12 @@ def judge(
     signature: int | None,
     content_hash: bytes,
 ) -> Judgement:
-    """Hold a text for what reaches `threshold`, or stands against it anyway, and is not covered."""
-    findings = sorted([*history.findings(), *found], key=lambda finding: -finding.severity.rank)
+    """Hold a text for what reaches `threshold`, or stands against it anyway, and is not covered.
+
+    However much is found, and by whom, the gravest `MOST_FINDINGS` are kept.
+    """
+    own = sorted(found, key=_gravity)[:MOST_FINDINGS]
+    findings = sorted([*history.findings(), *own], key=_gravity)
     covered = {each.fingerprint: each for each in history.covered}
     uncovered = [f for f in findings if f.fingerprint not in covered or not covered[f.fingerprint].covers(f)]
     is_held = lacks_findings(findings, threshold) or any(is_weighty(each, threshold) for each in uncovered)
@@ -140,6 +144,10 @@ def covered_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def covered_from(rows: Iterable[Mapping[str, Any]]) -> list[Covered]:
     """What `covered_rows` made."""
     return [Covered(row["fingerprint"], Severity(row["severity"]), row["version"]) for row in rows]
+
+
+def _gravity(finding: Finding) -> int:
+    return -finding.severity.rank
 
 
 def _of_surroundings(reason: Reason) -> Finding:

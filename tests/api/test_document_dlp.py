@@ -2,16 +2,18 @@
 
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 import httpx2
 import psycopg
 import pytest
 
+from eai.kernel.ids import TenantId
 from tests.api.test_gateway_streams import until
 from tests.api.test_reindex_routes import ended, reindex
 from tests.api.test_review_routes import ask, code_of, decide, documents, settled, submit
 from tests.conftest import DatabaseUrls
-from tests.stack import Company, Json, Person
+from tests.stack import Company, Json, Person, Stack
 
 CARD = "4111 1111 1111 1111"
 KEY = "ghp_" + "a1B2" * 9
@@ -285,15 +287,17 @@ async def test_fields_with_a_key_are_refused(company: Company, author: Person) -
     assert refused.json()["error"]["details"] == {"entities": ["api_key"]}
 
 
-async def test_of_a_blocked_text_nothing_is_left_but_the_event(company: Company, author: Person) -> None:
+async def test_of_a_blocked_text_nothing_is_left_but_the_event(
+    stack: Stack, company: Company, author: Person
+) -> None:
     await rules(company, payment_card="block")
     base = await company.base("tenant:*")
     refused = await author.api.post(documents(base), json={"title": "A bill", "content": PAID})
     assert code_of(refused) == (403, "dlp_blocked")
     assert (await author.api.got(documents(base)))["data"] == []
     facts = [event["facts"] for event in await events(company, "knowledge.document.failed")]
-    digest = sha256(PAID.encode()).hexdigest()
-    wanted = {"code": "dlp_blocked", "source_sha256": digest, "entities": ["payment_card"]}
+    digest = stack.platform.audit.fingerprint(TenantId(UUID(company.id)), sha256(PAID.encode()).digest())
+    wanted = {"code": "dlp_blocked", "source_hmac": digest, "entities": ["payment_card"]}
     assert [{name: each[name] for name in wanted} for each in facts] == [wanted]
 
 

@@ -135,3 +135,52 @@ async def test_a_redaction_of_a_replacement_leaves_what_answers_alone(
     shown = await settled(author.api, base, made["id"], newest="2")
     assert (shown["version"], shown["status"]) == ("2", "ready")
     assert shown["title"].startswith("Letters. █")
+
+
+LINE = "[INST] " * 142
+"""As much as a value of metadata may hold."""
+
+
+def notes(values: int) -> Json:
+    return {f"note{number}": LINE for number in range(values)}
+
+
+@pytest.mark.parametrize(
+    ("content", "metadata"),
+    [(PARCELS, notes(8)), (f"{PARCELS} {LINE * 4}", notes(4)), (f"{PARCELS} {LINE * 8}", {})],
+    ids=["in fields", "in both", "in the text"],
+)
+async def test_where_more_stands_against_text_and_fields_than_is_kept_nothing_of_it_passes(
+    company: Company, author: Person, steward: Person, content: str, metadata: Json
+) -> None:
+    base = await company.base("tenant:*")
+    made = await submit(author.api, base, content, metadata=metadata)
+    assert made["status"] == "quarantined"
+    detail = await steward.api.got(f"/v1/knowledge-bases/{base}/quarantine/{made['id']}")
+    assert len(detail["findings"]) == 1_000
+    for decision in ("release", "redact"):
+        assert code_of(await decide(steward, base, made["id"], decision)) == (409, "too_many_findings")
+    shown = await author.api.got(documents(base, made["id"]))
+    assert (shown["status"], shown["metadata"]) == ("quarantined", metadata)
+    assert (await decide(steward, base, made["id"], "reject")).json()["status"] == "rejected"
+
+
+async def test_fields_that_hold_more_by_now_than_is_kept_are_not_redacted_in_part(
+    company: Company, author: Person, steward: Person
+) -> None:
+    base = await company.base("tenant:*")
+    made = await submit(author.api, base, f"{PARCELS} {ORDER}")
+
+    async def threshold(level: str) -> None:
+        answer = await company.admin.patch("/v1/settings", json={"quarantine": {"threshold": level}})
+        assert answer.status_code == 200
+
+    await threshold("critical")
+    assert (await patch(author, base, made["id"], metadata=notes(8))).status_code == 200
+    await threshold("high")
+    assert code_of(await decide(steward, base, made["id"], "redact")) == (409, "too_many_findings")
+    assert (await author.api.got(documents(base, made["id"])))["metadata"] == notes(8)
+    # A release lets pass what the steward saw; what has come since holds it anew.
+    assert (await decide(steward, base, made["id"], "release")).status_code == 200
+    assert (await settled(author.api, base, made["id"]))["status"] == "quarantined"
+    assert await ask(author.api, base) == []

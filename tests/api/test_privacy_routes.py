@@ -192,7 +192,9 @@ async def test_what_is_redacted_answers_without_the_person_and_former_texts_are_
                 f"SELECT t::text FROM eai.{table} t WHERE tenant_id = %s", [company.id]
             ).fetchall()
             assert rows
-            assert [row for (row,) in rows if MAIL in row or NAME in row or MAIL.encode().hex() in row] == []
+            # A digest of so few words is as good as the words.
+            told = (MAIL, NAME, MAIL.encode().hex(), sha256(text.encode()).hexdigest())
+            assert [row for (row,) in rows if any(each in row for each in told)] == []
     again = await erased(officer, "find", MAIL, NAME)
     assert again["documents"] == {}
 

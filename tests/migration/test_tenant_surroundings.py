@@ -17,6 +17,7 @@ TRIGGERS = {
     *("job_created", "job_changed", "document_served"),
     *("content_changed", "rights_changed", "version_changed", "base_changed", "entries_changed"),
     *("document_removed", "members_changed", "group_removed", "people_changed", "principals_changed"),
+    *("policies_changed", "quotas_changed"),
 }
 """They write what the caller may write, with the caller's rights."""
 

@@ -13,9 +13,10 @@ from eai.access.classification import Classification
 from eai.audit.service import Audit
 from eai.cache.ports import CacheStore
 from eai.cache.service import SensitiveCache
+from eai.dlp.errors import DlpBlocked
 from eai.finops.errors import QuotaExceeded
 from eai.gateway.catalogue import LOCAL_HASH_256
-from eai.gateway.errors import DlpBlocked, KillSwitchEngaged
+from eai.gateway.errors import KillSwitchEngaged
 from eai.gateway.ports import Embedded, EmbeddingRole
 from eai.gateway.service import RegisteredModel
 from eai.integrations.cache import MemoryStore
@@ -297,12 +298,13 @@ async def test_an_exhausted_quota_of_tokens_does_not_stop_what_spends_none(
 ) -> None:
     asker, shelf = await library.principal(), await library.base()
     await library.document(shelf, REFUND)
-    await cached.ask(asker, shelf)
     await library.execute(
         "INSERT INTO eai.quotas (tenant_id, id, metric, period, limit_value) "
-        "VALUES (:t, gen_random_uuid(), 'tokens', 'month', 0)",
+        "VALUES (:t, gen_random_uuid(), 'tokens', 'month', 1000)",
         t=library.tenant,
     )
+    await cached.ask(asker, shelf)
+    await library.execute("UPDATE eai.quota_usage SET used = 1000 WHERE tenant_id = :t", t=library.tenant)
     await cached.ask(asker, shelf)
     assert cached.cost == HIT
     with pytest.raises(QuotaExceeded):

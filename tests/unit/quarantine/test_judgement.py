@@ -1,5 +1,6 @@
 """What is held, what a decision covers, and what a redaction takes away."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -66,6 +67,14 @@ def test_a_full_list_of_weighty_findings_is_never_covered() -> None:
     # What was let pass at one threshold is a full list at a lower one.
     seen = History(covered=[*seen.covered, covered(MILD)])
     assert judged(*many[1:], MILD, history=seen, threshold=Severity.LOW).is_held is True
+
+
+def test_of_what_is_found_by_whomever_the_gravest_are_kept_and_what_surrounds_it_as_well() -> None:
+    many = [replace(GRAVE, fingerprint=str(number)) for number in range(1_500)]
+    verdict = judged(MILD, *many, history=History(follows_held=True))
+    assert len(verdict.findings) == 1_001
+    assert Counter(finding.severity for finding in verdict.findings) == {Severity.HIGH: 1_001}
+    assert verdict.findings[0].detector == HISTORY
 
 
 def test_the_gravest_is_told_first() -> None:

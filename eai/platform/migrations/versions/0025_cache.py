@@ -126,7 +126,10 @@ def _base_triggers() -> None:
 
 
 def _tenant_triggers() -> None:
-    """Whoever joins or leaves a group, and what a principal is cleared for, counts in every base."""
+    """Whoever joins or leaves a group, and what a principal is cleared for, counts in every base.
+
+    So does what the tenant has decided of calls.
+    """
     _trigger_function("people_changed", "PERFORM eai.begin_tenant_rights_epoch(changed.tenant_id);")
     _on("group_members", "members_changed", "INSERT OR DELETE", "people_changed")
     _on("groups", "group_removed", "DELETE", "people_changed")
@@ -134,6 +137,9 @@ def _tenant_triggers() -> None:
     _on_update("principals", "people_changed", "clearance", "roles", "suspended_at")
     # What a source brought vanishes with it from every base, and is back with it.
     _on_update("source_connectors", "people_changed", "is_enabled", "allowed_classifications")
+    # What is recalled calls no model: that one may be called, and how often, is asked anew once.
+    _on("tenant_policies", "policies_changed", "INSERT OR UPDATE OR DELETE", "people_changed")
+    _on("quotas", "quotas_changed", "INSERT OR UPDATE OR DELETE", "people_changed")
 
 
 def _trigger_function(name: str, body: str) -> None:
