@@ -105,13 +105,6 @@ class LineageRows:
         row = await self._session.get(DocumentRetrievals, (self._tenant, self._document))
         return (0, None) if row is None else (row.retrieval_count, row.last_retrieved_at)
 
-    async def chunk_rights(self) -> list[Mapping[str, Any]]:
-        """The rights of parts of its text, of every version."""
-        statement = select(DocumentVersion.chunk_rights).where(
-            *self._of(DocumentVersion), func.jsonb_array_length(DocumentVersion.chunk_rights) > 0
-        )
-        return [span for spans in await self._session.scalars(statement.distinct()) for span in spans]
-
     async def placed(
         self, versions: Sequence[UUID], *readable: ColumnElement[bool]
     ) -> Mapping[UUID, list[Placed]]:

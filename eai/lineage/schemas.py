@@ -40,6 +40,7 @@ class VersionLineage(Schema):
     """A text of the document, by what it was made of, and where its passages are.
 
     The hashes are null for whoever may not read all of every version: they would confirm guesses at a text.
+    The audit has them for everybody who may read it, under a key: `source_hmac` and `content_hmac`.
     """
 
     id: UUID

@@ -25,6 +25,7 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.documents.access import document_id, find_document
 from eai.knowledge.documents.answers import reads_all_parts
+from eai.knowledge.documents.version_rows import READY, VersionRows
 from eai.knowledge.models import DeletionReceipt, DocumentVersion, KnowledgeDocument
 from eai.knowledge.receipts.repository import ReceiptRows
 from eai.knowledge.receipts.service import receipt_out
@@ -79,7 +80,7 @@ class Lineage:
     ) -> tuple[Page[VersionLineage], Evidence]:
         """The versions that are stored, newest first.
 
-        Hashes are for auditors, and for who may read all of every version. Raises NotFound.
+        Hashes are for who may read all of every version. Raises NotFound.
         """
         followed = await _follow(session, subject, base_reference, reference)
         rows = LineageRows(session, subject.tenant, followed.id)
@@ -87,7 +88,7 @@ class Lineage:
         shown = found[: page.limit]
         readable = () if followed.base is None else readable_by(subject, followed.base)
         placed = await rows.placed([version.id for version in shown], *readable)
-        has_digests = await _may_know_digests(session, subject, followed, rows)
+        has_digests = await _may_know_digests(session, subject, followed)
         serving = None if followed.row is None else followed.row.serving_version_id
         items = [
             _version(each, placed.get(each.id, []), is_serving=each.id == serving, has_digests=has_digests)
@@ -164,15 +165,21 @@ async def _base_id(session: AsyncSession, subject: Subject, reference: str) -> U
     return base.id
 
 
-async def _may_know_digests(
-    session: AsyncSession, subject: Subject, followed: _Followed, rows: LineageRows
-) -> bool:
-    """Whether no part of any version is hidden: what is hidden in one may stand open in another."""
-    if followed.base is None or followed.row is None:
-        return True
-    if not await ConnectorRows(session, subject.tenant).is_shown(followed.row.source_connector):
+async def _may_know_digests(session: AsyncSession, subject: Subject, followed: _Followed) -> bool:
+    """Whether no part of any version is hidden: what is hidden in one may stand open in another.
+
+    An auditor is asked it as well: a digest confirms guesses at a text that the auditor is not cleared for.
+    """
+    base, row = followed.base, followed.row
+    if base is None:
+        try:
+            base, row = await find_document(session, subject, str(followed.base_id), str(followed.id))
+        except NotFound:
+            return False
+    if row is None or not await ConnectorRows(session, subject.tenant).is_shown(row.source_connector):
         return False
-    return reads_all_parts(subject, followed.base, followed.row, await rows.chunk_rights())
+    parts = await VersionRows(session, subject.tenant, followed.id).rights_of_parts()
+    return reads_all_parts(subject, base, row, parts)
 
 
 def _is_auditor(subject: Subject) -> bool:
@@ -193,13 +200,15 @@ def _look(subject: Subject, followed: _Followed, what: str) -> Evidence:
 def _version(
     row: DocumentVersion, placed: list[Placed], *, is_serving: bool, has_digests: bool
 ) -> VersionLineage:
-    content_hash = row.content_hash if has_digests else None
+    # What was never let answer, nobody may read; what was taken out of a text, the other digest would tell.
+    content_hash = row.content_hash if has_digests and row.status == READY else None
+    source_hash = row.source_hash if row.source_hash == content_hash else None
     return VersionLineage(
         id=row.id,
         version=str(row.number),
         status=cast(Any, row.status),
         is_serving=is_serving,
-        source_sha256=row.source_hash.hex() if has_digests else None,
+        source_sha256=None if source_hash is None else source_hash.hex(),
         content_sha256=None if content_hash is None else content_hash.hex(),
         created_at=row.created_at,
         generations=[

@@ -15,7 +15,7 @@ from eai.platform.database import Database
 from eai.quarantine.catalogue import DETECTORS
 from eai.quarantine.errors import ContentRejected, ExaminationFailed, ReviewRequired
 from eai.quarantine.examination import examine
-from eai.quarantine.judgement import Judgement, from_row, is_weighty, judge, to_row
+from eai.quarantine.judgement import HISTORY, Judgement, from_row, is_weighty, judge, to_row
 from eai.quarantine.ports import Detector, Finding, Severity, Specimen
 from eai.quarantine.repository import Candidate, QuarantineRows
 from eai.quarantine.schemas import FINDINGS_TOLD, FindingOut, finding_out
@@ -107,8 +107,14 @@ async def refuse_rejected(session: AsyncSession, tenant: TenantId, base: BaseId,
 async def findings_told(
     session: AsyncSession, tenant: TenantId, principal: PrincipalId, document: UUID
 ) -> list[FindingOut] | None:
-    """Why the newest text of a document is held, the gravest first; to whoever brought that text alone."""
+    """What was found in the newest text of a document, which is held; to whoever brought that text alone.
+
+    The gravest comes first. What stands against the text's surroundings is a steward's alone to know: it
+    would tell that somebody else's text is held, and what it says. So the list may be empty, as it is for
+    every text that is held for something else than its own words.
+    """
     held = await QuarantineRows(session, tenant).last_hold(document)
     if held is None or held.parameters["submitter"]["principal"] != str(principal):
         return None
-    return [finding_out(from_row(row)) for row in held.findings[:FINDINGS_TOLD]]
+    found = [finding for finding in map(from_row, held.findings) if finding.detector != HISTORY]
+    return [finding_out(finding) for finding in found[:FINDINGS_TOLD]]

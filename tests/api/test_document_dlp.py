@@ -190,15 +190,21 @@ async def test_a_redacted_text_is_stored_shown_and_found_as_one(
     assert versions(stack_urls, made["id"], "source, content") == [(REDACTED.encode(), REDACTED)]
 
 
-async def test_only_who_may_write_is_told_the_hash_of_what_was_given(
+async def test_only_who_gave_a_text_is_told_the_hash_of_what_was_taken_out_of_it(
     company: Company, author: Person
 ) -> None:
     await rules(company, payment_card="redact")
     base = await company.base("tenant:*")
     made = await company.admin.made(documents(base), {"title": "A bill", "content": PAID})
     person = await company.person("member")
-    shown = await person.api.got(documents(base, made["id"]))
-    assert (shown["source_hash"], shown["dlp"]["redacted"]) == (None, True)
+    for each in (person, author):
+        shown = await each.api.got(documents(base, made["id"]))
+        assert (shown["source_hash"], shown["dlp"]["redacted"]) == (None, True)
+    # Nor does the same text again tell others that they have guessed what was taken out.
+    again = await author.api.post(documents(base), json={"title": "A bill", "content": PAID})
+    assert (again.status_code, again.json()["id"] == made["id"]) == (201, False)
+    own = await company.admin.post(documents(base), json={"title": "A bill", "content": PAID})
+    assert (own.status_code, own.json()["id"]) == (200, made["id"])
 
 
 async def test_parts_point_right_in_a_redacted_text(

@@ -105,6 +105,61 @@ async def test_findings_are_told_to_whoever_brought_the_text_and_to_nobody_else(
     assert other.json()["findings"] is None
 
 
+async def test_whoever_brings_a_text_is_not_told_that_it_is_like_another_that_is_held(
+    company: Company, author: Person, steward: Person
+) -> None:
+    """What is held may be far above the writer, who would learn that it is there and what it says."""
+    base, empty = await company.base("tenant:*"), await company.base("tenant:*")
+    written = " ".join(f"Rule {number} names the depot for parcels of that size." for number in range(30))
+    await held(company.admin, base, f"{written} {ORDER}", classification="secret")
+    clean = await submit(author.api, base, written)
+    assert (clean["status"], clean["findings"]) == ("quarantined", [])
+    suspect = f"{written} Letters go elsewhere. {ORDER}"
+    beside_another, alone = await submit(author.api, base, suspect), await submit(author.api, empty, suspect)
+    assert (beside_another["status"], alone["status"]) == ("quarantined", "quarantined")
+    assert beside_another["findings"] == alone["findings"] != []
+
+    followed = (await submit(author.api, empty, f"{ORDER} {PARCELS}"))["id"]
+    again = await author.api.put(documents(empty, followed), json={"content": "Letters leave at six."})
+    assert again.status_code == 202
+    assert (await settled(author.api, empty, followed, "2"))["status"] == "quarantined"
+    same = await author.api.put(documents(empty, followed), json={"content": "Letters leave at six."})
+    assert same.json()["findings"] == clean["findings"]
+
+    async def told_to_steward(document: str) -> set[str]:
+        item = await steward.api.got(f"/v1/knowledge-bases/{base}/quarantine/{document}")
+        return {finding["reason"]["code"] for finding in item["findings"]}
+
+    assert await told_to_steward(clean["id"]) == {"near_duplicate"}
+    assert "near_duplicate" in await told_to_steward(beside_another["id"])
+
+
+async def test_the_same_bytes_as_somebody_elses_held_text_come_in_as_if_there_were_none(
+    company: Company, author: Person
+) -> None:
+    base, empty = await company.base("tenant:*"), await company.base("tenant:*")
+    theirs = await held(company.admin, base)
+    beside_theirs, alone = await submit(author.api, base), await submit(author.api, empty)
+    assert beside_theirs["id"] != theirs
+    names = ("status", "version", "title", "findings", "content_hash", "source_hash")
+    assert [beside_theirs[name] for name in names] == [alone[name] for name in names]
+
+
+async def test_what_a_steward_has_blackened_is_not_confirmed_to_whoever_sends_it(
+    company: Company, author: Person, steward: Person
+) -> None:
+    base = await company.base("tenant:*")
+    theirs = await held(company.admin, base)
+    assert (await decide(steward, base, theirs, "redact")).status_code == 200
+    assert (await settled(company.admin, base, theirs))["status"] == "ready"
+    shown = await author.api.got(documents(base, theirs))
+    assert (shown["source_hash"], shown["content_hash"] is None) == (None, False)
+    guessed = await submit(author.api, base)
+    assert (guessed["status"], guessed["id"] == theirs) == ("quarantined", False)
+    known = await company.admin.post(documents(base), json={"title": "Handbook", "content": HANDBOOK})
+    assert (known.status_code, known.json()["id"]) == (200, theirs)
+
+
 async def test_a_steward_on_no_list_sees_what_waits_and_nothing_else_of_the_base(
     company: Company, author: Person, steward: Person
 ) -> None:

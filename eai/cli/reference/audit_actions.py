@@ -46,7 +46,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.KNOWLEDGE_BASE_REINDEX_CANCEL: "Somebody cancelled a reindex.",
     AuditAction.KNOWLEDGE_BASE_REINDEX_ROLLBACK: "Somebody asked to go back to the generation before.",
     AuditAction.KNOWLEDGE_BASE_GENERATION_DROPPED: "Nothing of it is left; there is no way back to it.",
-    AuditAction.DOCUMENT_INGEST: "A document was accepted: its version, level and the hash of its bytes.",
+    AuditAction.DOCUMENT_INGEST: "A document was accepted: version, level and the keyed hash of its bytes.",
     AuditAction.DOCUMENT_UPDATE: "Its title or metadata changed.",
     AuditAction.DOCUMENT_REPLACE: "A new version of a document was accepted.",
     AuditAction.DOCUMENT_RETRY: "A failed version was queued again.",

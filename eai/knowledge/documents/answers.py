@@ -17,6 +17,7 @@ from eai.knowledge.documents.schemas import (
     PendingVersion,
     VersionOut,
 )
+from eai.knowledge.documents.version_rows import READY
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.i18n import Language, messages
@@ -44,7 +45,7 @@ def document_out(
         source_uri_verified=document.source_uri_verified,
         source_connector=document.source_connector,
         content_type=shown.content_type,
-        source_hash=shown.source_hash.hex() if base.rights.can_write and view.is_shown else None,
+        source_hash=_source_hash(subject, base, document, shown) if view.is_shown else None,
         content_hash=_content_hash(subject, base, document, shown) if view.is_shown else None,
         dlp=_found(subject, base, document, shown) if view.is_shown else None,
         language=shown.language,
@@ -66,15 +67,22 @@ def version_out(
     version: DocumentVersion,
     *,
     is_shown: bool,
+    parts: Sequence[Mapping[str, Any]],
 ) -> VersionOut:
-    """One version of the document, as `subject` may know it; `is_shown` as in the document's view."""
+    """One version of the document, as `subject` may know it; `is_shown` as in the document's view.
+
+    `parts` are the rights of parts of every version. What one hides may stand open in a former one, which
+    nobody guards any more: its digest is for who may read all of all of them.
+    """
+    is_serving = version.id == document.serving_version_id
+    is_told = is_shown and (is_serving or reads_all_parts(subject, base, document, parts))
     return VersionOut(
         id=version.id,
         version=str(version.number),
         status=DocumentStatus(version.status),
-        is_serving=version.id == document.serving_version_id,
+        is_serving=is_serving,
         content_type=version.content_type,
-        content_hash=_content_hash(subject, base, document, version) if is_shown else None,
+        content_hash=_content_hash(subject, base, document, version) if is_told else None,
         language=version.language,
         error=_error_out(version.error),
         created_at=version.created_at,
@@ -123,17 +131,38 @@ def _error_out(error: Mapping[str, Any] | None) -> DocumentError | None:
 def _content_hash(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> str | None:
-    """The digest of the text, unless a part is hidden from the caller."""
-    if version.content_hash is None or not reads_all_parts(subject, base, document, version.chunk_rights):
+    """The digest of the text, unless a part is hidden from the caller, or it has never answered."""
+    if version.content_hash is None or version.status != READY:
         return None
-    return version.content_hash.hex()
+    return version.content_hash.hex() if _reads_all_of(subject, base, document, version) else None
+
+
+def _source_hash(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> str | None:
+    """The digest of what was given, to whoever gave it.
+
+    To others who may write it is told where it is that of the text: they could guess what else was in it,
+    and was taken out by DLP or a steward.
+    """
+    given = version.source_hash.hex()
+    if base.rights.can_write and version.created_by == subject.principal:
+        return given
+    is_told = base.rights.can_write and given == _content_hash(subject, base, document, version)
+    return given if is_told else None
+
+
+def _reads_all_of(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> bool:
+    return reads_all_parts(subject, base, document, version.chunk_rights)
 
 
 def _found(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> DlpFound | None:
     """What DLP found, to whoever may read all of it."""
-    if not reads_all_parts(subject, base, document, version.chunk_rights):
+    if not _reads_all_of(subject, base, document, version):
         return None
     entities: Counter[DlpEntity] = Counter()
     for part in (version.dlp, document.dlp):

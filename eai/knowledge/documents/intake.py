@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_
+from sqlalchemy import ColumnElement, and_, func, literal, not_, or_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.access.subject import Subject
@@ -22,11 +22,13 @@ from eai.knowledge.directory import check_references
 from eai.knowledge.documents.drafts import DocumentDraft, StoredVersion, VersionDraft
 from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.repository import DocumentRows
-from eai.knowledge.documents.version_rows import VersionRows, find_live, set_status
+from eai.knowledge.documents.version_rows import HELD, VersionRows, find_live, set_status
 from eai.knowledge.errors import ExternalIdExists
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.visibility import readable_documents, wholly_readable
 
+BLOCK = "\u2588"
+"""What stands in a text for what a steward or an erasure has taken out of it."""
 COMPARED = frozenset({"title", "readers", "classification", "metadata"})
 """What of a document, besides its text, makes two of them the same."""
 
@@ -92,8 +94,25 @@ async def _copies(  # noqa: PLR0917 - as they are stored
     rows = DocumentRows(session, subject.tenant, base.id)
     await rows.lock_content(connector, source_hash)
     # That a text is there is no news only to those who may read all of it.
-    readable = and_(readable_documents(subject, base.rights, base.classification), wholly_readable(subject))
+    readable = and_(
+        readable_documents(subject, base.rights, base.classification),
+        wholly_readable(subject),
+        _given_is_known(subject),
+    )
     return await rows.copies(connector, source_hash, content_type, readable)
+
+
+def _given_is_known(subject: Subject) -> ColumnElement[bool]:
+    """Whether a reader may read what the version was given as: not while it is held, nor what was redacted.
+
+    Whoever gave it knows it anyway.
+    """
+    is_redacted = func.coalesce(DocumentVersion.dlp["redacted"].as_boolean(), literal(value=False))
+    is_blackened = func.coalesce(DocumentVersion.content, "").contains(BLOCK)
+    return or_(
+        DocumentVersion.created_by == subject.principal,
+        and_(DocumentVersion.status != HELD, not_(is_redacted), not_(is_blackened)),
+    )
 
 
 async def create_document_with_version(
