@@ -32,7 +32,8 @@ class Outcome(NamedTuple):
     changed: frozenset[str] = frozenset()
 
 
-REMOVED, REDACTED, REDACTING = Outcome("removed"), Outcome("redacted"), Outcome("redacting")
+FOUND, REMOVED = Outcome("found"), Outcome("removed")
+REDACTED, REDACTING = Outcome("redacted"), Outcome("redacting")
 HELD = Outcome("held", "under_legal_hold")
 NOT_REDACTABLE, FOUND_AGAIN = Outcome("failed", "not_redactable"), Outcome("failed", "found_again")
 CHANGING, ABOVE = Outcome("failed", "document_changing"), Outcome("failed", "clearance_exceeded")
@@ -93,8 +94,9 @@ async def as_it_is(session: AsyncSession, task: Task, look: Look) -> DocumentSta
 
 async def act_on(session: AsyncSession, jobs: Jobs, task: Task, now: DocumentState, look: Look) -> Outcome:
     """Do what is to follow, in the caller's transaction, which holds the document."""
-    if task.action is ErasureAction.FIND:
-        return Outcome("found")
+    if not look.search.is_found or task.action is ErasureAction.FIND:
+        # Where nobody was found, it is another document by now, and nobody knows what that one holds.
+        return FOUND if look.search.is_found else CHANGING
     base_id, document = BaseId(now.row.base_id), DocumentId(now.row.id)
     if await LegalHoldRows(session, task.tenant).is_held(base_id, document):
         return HELD
