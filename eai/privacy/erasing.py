@@ -141,11 +141,12 @@ class Erasing:
             # After the lock, however long it took to get it.
             if now is None or now.level > await clearance_of(session, task.erasure):
                 return False
-            if now.mark != look.document.mark and not is_last_try:
+            is_another = now.mark != look.document.mark
+            if is_another and not is_last_try:
                 return False
             await self._jobs.confirm(session, task.run, {"after": str(document)}, is_further=True)
             await ErasureRows(session, task.tenant).count(task.id, look.search.unread)
-            if look.search.is_found:
+            if look.search.is_found or is_another:
                 outcome = await act_on(session, self._jobs, task, now, look)
                 await self._note(session, task, look, outcome)
             return True

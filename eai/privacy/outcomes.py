@@ -1,5 +1,6 @@
 """What becomes of one document in which a person was found, and of one that is being redacted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -15,10 +16,19 @@ from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.platform.jobs import JobRun, Jobs
+from eai.privacy.blackening import may_redact
 from eai.privacy.identifiers import Identifiers
 from eai.privacy.models import Erasure
 from eai.privacy.officer import clearance_of
-from eai.privacy.redaction import Redacted, Redaction, may_redact, redacted, redacted_version, subject_of
+from eai.privacy.redaction import (
+    Redacted,
+    Redaction,
+    redacted,
+    redacted_version,
+    reviewed_without,
+    subject_of,
+)
+from eai.privacy.review_rows import Reviewed, ReviewRows
 from eai.privacy.schemas import ErasureAction
 from eai.privacy.text_rows import DocumentState, TextRows, Version
 from eai.privacy.texts import Search, Texts
@@ -32,7 +42,8 @@ class Outcome(NamedTuple):
     changed: frozenset[str] = frozenset()
 
 
-REMOVED, REDACTED, REDACTING = Outcome("removed"), Outcome("redacted"), Outcome("redacting")
+FOUND, REMOVED = Outcome("found"), Outcome("removed")
+REDACTED, REDACTING = Outcome("redacted"), Outcome("redacting")
 HELD = Outcome("held", "under_legal_hold")
 NOT_REDACTABLE, FOUND_AGAIN = Outcome("failed", "not_redactable"), Outcome("failed", "found_again")
 CHANGING, ABOVE = Outcome("failed", "document_changing"), Outcome("failed", "clearance_exceeded")
@@ -66,18 +77,25 @@ class Task:
 
 
 class Look(NamedTuple):
-    """A document as it stood when it was looked through, what came of it, and what it is to become."""
+    """A document as it stood when it was looked through, what came of it, and what it is to become.
+
+    `reviewed` is what is to be kept of its reviews, which outlive it.
+    """
 
     document: DocumentState
     search: Search
     redacted: Redacted | None = None
+    reviewed: Reviewed | None = None
 
 
 async def look_at(texts: Texts, task: Task, document: DocumentState) -> Look:
     """Look through a document, and prepare what it is to become, while nobody holds it."""
     search = await texts.look_through(document)
-    is_to_change = task.action is ErasureAction.REDACT and search.is_found and may_redact(search.fields)
-    return Look(document, search, await redacted(texts, task.id, document, search) if is_to_change else None)
+    if search.is_found and task.action is ErasureAction.REMOVE:
+        return Look(document, search, reviewed=await reviewed_without(texts, document))
+    if search.is_found and task.action is ErasureAction.REDACT and may_redact(search.fields):
+        return Look(document, search, await redacted(texts, task.id, document, search))
+    return Look(document, search)
 
 
 async def as_it_is(session: AsyncSession, task: Task, look: Look) -> DocumentState | None:
@@ -93,8 +111,9 @@ async def as_it_is(session: AsyncSession, task: Task, look: Look) -> DocumentSta
 
 async def act_on(session: AsyncSession, jobs: Jobs, task: Task, now: DocumentState, look: Look) -> Outcome:
     """Do what is to follow, in the caller's transaction, which holds the document."""
-    if task.action is ErasureAction.FIND:
-        return Outcome("found")
+    if not look.search.is_found or task.action is ErasureAction.FIND:
+        # Where nobody was found, it is another document by now, and nobody knows what that one holds.
+        return FOUND if look.search.is_found else CHANGING
     base_id, document = BaseId(now.row.base_id), DocumentId(now.row.id)
     if await LegalHoldRows(session, task.tenant).is_held(base_id, document):
         return HELD
@@ -102,6 +121,7 @@ async def act_on(session: AsyncSession, jobs: Jobs, task: Task, now: DocumentSta
     if base is None:
         return REMOVED
     if task.action is ErasureAction.REMOVE:
+        await _forget_reviews(session, task, now.versions, look.reviewed)
         await begin_deletion(session, jobs, base, document, PrincipalId(task.erasure.requested_by))
         return REMOVED
     if now.mark != look.document.mark:
@@ -150,7 +170,18 @@ async def settled(
     if await LegalHoldRows(session, task.tenant).is_held(base, document):
         return HELD
     await TextRows(session, task.tenant).forget_before(document, version.number)
+    await _forget_reviews(session, task, [each for each in state.versions if each.number < version.number])
     return FOUND_AGAIN if look.search.is_found else REDACTED
+
+
+async def _forget_reviews(
+    session: AsyncSession, task: Task, versions: Sequence[Version], reviewed: Reviewed | None = None
+) -> None:
+    """Leave nothing of versions that go in what was decided on them: it outlives them."""
+    rows = ReviewRows(session, task.tenant)
+    if reviewed is not None:
+        await rows.rewrite(reviewed)
+    await rows.forget([version.id for version in versions])
 
 
 def _redacted_in(document: DocumentState, task: Task) -> Version | None:

@@ -1,7 +1,7 @@
 """Gives a document a text and fields without the person, and takes the former texts away once it answers."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, cast
@@ -19,18 +19,14 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import DocumentChanges, VersionDraft
 from eai.knowledge.documents.replacing import add_version, change_document
-from eai.knowledge.models import KnowledgeDocument
 from eai.platform.jobs import Jobs
-from eai.platform.schema import Json
-from eai.privacy.identifiers import Identifiers
+from eai.privacy.blackening import Blackening
+from eai.privacy.review_rows import Reviewed, ReviewRows, without
 from eai.privacy.text_rows import DocumentState, TextRows, Version, Written
-from eai.privacy.texts import Search, Texts, decoded, texts_in
-from eai.quarantine.judgement import masked
+from eai.privacy.texts import REVIEW, Search, Texts, decoded
 
 PLAIN = "text/plain"
 _ENDED_BADLY = frozenset({"failed", "rejected"})
-_WORDED = frozenset({"title", "metadata", "metadata_"})
-_REDACTABLE = frozenset({"title", "source_uri", "metadata", "intended", "text"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +34,13 @@ class Redacted:
     """What a document is to become without the person, made before anybody holds it.
 
     Without `draft` only fields hold the person; `is_clean` says whether they hold nothing of it any more.
-    `intended` is what each version is to bring that brings fields, by its id.
+    `intended` is what each version is to bring that brings fields, by its id; `reviewed` what is to be kept
+    of its reviews.
     """
 
     changes: DocumentChanges
     intended: Mapping[UUID, Mapping[str, Any]]
+    reviewed: Reviewed
     draft: VersionDraft | None
     language: str | None
     is_clean: bool
@@ -55,10 +53,12 @@ async def redacted(texts: Texts, erasure: UUID, document: DocumentState, search:
     text = None if written is None else _text_of(written)
     if newest is None or written is None or text is None:
         return None
-    blackening = _Blackening(texts.identifiers)
+    blackening = Blackening(texts.identifiers)
     changes, intended, is_clean = await asyncio.to_thread(blackening.fields, document)
+    reviewed = await reviewed_without(texts, document)
+    is_clean = is_clean and not await asyncio.to_thread(blackening.is_in, reviewed.texts())
     if not search.versions:
-        return Redacted(changes, intended, None, newest.language, is_clean)
+        return Redacted(changes, intended, reviewed, None, newest.language, is_clean)
     source = (await asyncio.to_thread(blackening.masked, text)).encode()
     draft = VersionDraft(
         id=redacted_version(erasure, DocumentId(document.row.id)),
@@ -69,7 +69,13 @@ async def redacted(texts: Texts, erasure: UUID, document: DocumentState, search:
         span_rights=tuple(spans_from_rows(cast(Any, newest.chunk_rights))),
         job=JobId(uuid4()),
     )
-    return Redacted(_besides(changes, document), intended, draft, newest.language, is_clean)
+    return Redacted(_besides(changes, document), intended, reviewed, draft, newest.language, is_clean)
+
+
+async def reviewed_without(texts: Texts, document: DocumentState) -> Reviewed:
+    """What of the reviews of a document is to be another one, without the person."""
+    reviewed = await texts.reviewed(document)
+    return await asyncio.to_thread(without, reviewed, Blackening(texts.identifiers).masked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +93,15 @@ class Redaction:
 
         Raises what stands against a replacement.
         """
+        await ReviewRows(self.session, self.base.tenant).rewrite(redacted.reviewed)
         if redacted.draft is None:
             changed = await change_document(
                 self.session, self.jobs, self.subject, self.base, self.document.row, changes=redacted.changes
             )
             # After the change, which has versions on their way forget their own.
             await self._intend(redacted.intended)
-            return frozenset(field.rstrip("_") for field in changed) | self._intended_anew(redacted)
+            fields = frozenset(field.rstrip("_") for field in changed) | self._intended_anew(redacted)
+            return fields | ({REVIEW} if any(redacted.reviewed) else set())
         # Before the new version, which takes over what the newest one was to bring.
         await self._intend(redacted.intended)
         stored = await add_version(
@@ -128,69 +136,12 @@ class Redaction:
             await rows.intend(version, fields)
 
 
-@dataclass(frozen=True, slots=True)
-class _Blackening:
-    """Puts blocks where the person stands. It takes a processor."""
-
-    identifiers: Identifiers
-
-    def masked(self, text: str) -> str:
-        return masked(text, tuple((place.start, place.end) for place in self.identifiers.places(text)))
-
-    def fields(self, document: DocumentState) -> tuple[DocumentChanges, Mapping[UUID, Json], bool]:
-        """What is to change of the fields, what versions are to bring, and whether either is clean then."""
-        changes = self._changes(document.row)
-        intended = {each.id: self._intended(each.intended) for each in document.versions if each.intended}
-        left = [changes.title, changes.source_uri, changes.metadata, *intended.values()]
-        return changes, intended, not any(self._holds(text) for text in texts_in(left))
-
-    def _changes(self, row: KnowledgeDocument) -> DocumentChanges:
-        stored = {"title": row.title, "source_uri": row.source_uri, "metadata": row.metadata_}
-        redacted = self._redacted(stored)
-        given = frozenset(name for name in stored if redacted[name] != stored[name])
-        return DocumentChanges(given=given, **redacted)
-
-    def _intended(self, intended: Mapping[str, Any]) -> Json:
-        redacted = self._redacted(intended)
-        if redacted.get("source_uri") is None and "source_uri" in intended:
-            redacted["source_uri_verified"] = False
-        return redacted
-
-    def _redacted(self, fields: Mapping[str, Any]) -> Json:
-        """These fields of a document without the person; those that cannot name anybody stay."""
-        redacted = dict(fields)
-        for name in _WORDED & fields.keys():
-            redacted[name] = self._value(fields[name])
-        if (uri := fields.get("source_uri")) is not None and self._holds(uri):
-            # With blocks in it, it would lead somewhere else.
-            redacted["source_uri"] = None
-        return redacted
-
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {self.masked(str(name)): self._value(member) for name, member in value.items()}
-        if isinstance(value, list):
-            return [self._value(member) for member in value]
-        if isinstance(value, str):
-            return self.masked(value)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return None if is_number and self._holds(str(value)) else value
-
-    def _holds(self, text: str) -> bool:
-        return bool(self.identifiers.places(text))
-
-
 def _besides(changes: DocumentChanges, document: DocumentState) -> DocumentChanges:
     """Without the fields that the newest version, which does not answer, was to change: the new one does."""
     newest = document.versions[-1]
     if newest.id == document.row.serving_version_id:
         return changes
     return replace(changes, given=changes.given - {name.rstrip("_") for name in newest.intended})
-
-
-def may_redact(fields: Collection[str]) -> bool:
-    """Whether everything that holds the person can be written anew: what a source calls its own cannot."""
-    return _REDACTABLE.issuperset(fields)
 
 
 def redacted_version(erasure: UUID, document: DocumentId) -> VersionId:

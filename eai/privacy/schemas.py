@@ -116,7 +116,8 @@ class FoundDocumentOut(Schema):
     `removed`: `GET /v1/deletion-receipts/{document_id}` says what is left. `redacting`: a text without the
     person is on its way. `held`: a legal hold keeps it. `failed`: `code` says why; the document is as it was,
     but for `found_again`: what could be redacted is, and the person still stands there.
-    `entities` are what DLP detected there; `by_identifier` counts places where it detected nothing.
+    `entities` are what DLP detected there; `by_identifier` counts places where it detected nothing. Without
+    `occurrences` nobody knows whether the person is there: others went on changing it.
     """
 
     document_id: UUID

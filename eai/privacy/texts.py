@@ -4,15 +4,20 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
+from eai.connectors.repository import DIRECT
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 from eai.privacy.identifiers import Identifiers, Place
+from eai.privacy.review_rows import Reviewed, ReviewRows
 from eai.privacy.text_rows import DocumentState, TextRows, Written
 
-TEXT = "text"
+TEXT, CONNECTOR = "text", "source_connector"
+REVIEW = "review"
+"""What stewards were shown of a held text, and what they wrote of it."""
 
 
 @dataclass(slots=True)
@@ -58,7 +63,8 @@ class Texts:
     async def look_through(self, document: DocumentState, *, since: int = 0) -> Search:
         """Find the person in a document, in versions from number `since` on."""
         search = Search()
-        await asyncio.to_thread(self._in_fields, search, document, since)
+        reviewed = await self.reviewed(document, since=since)
+        await asyncio.to_thread(self._in_fields, search, document, reviewed, since)
         for version in document.versions:
             if version.number >= since and (written := await self.written(version.id)) is not None:
                 await asyncio.to_thread(self._in_version, search, version.number, written)
@@ -69,8 +75,15 @@ class Texts:
         async with self.database.transaction(self.tenant) as session:
             return await TextRows(session, self.tenant).written(version)
 
-    def _in_fields(self, search: Search, document: DocumentState, since: int) -> None:
-        for name, text in fields_of(document, since):
+    async def reviewed(self, document: DocumentState, *, since: int = 0) -> Reviewed:
+        """What is kept of the reviews of a document, of versions from number `since` on."""
+        versions = [version.id for version in document.versions if version.number >= since]
+        async with self.database.transaction(self.tenant) as session:
+            return await ReviewRows(session, self.tenant).of_versions(versions)
+
+    def _in_fields(self, search: Search, document: DocumentState, reviewed: Reviewed, since: int) -> None:
+        beside = ((REVIEW, text) for text in reviewed.texts())
+        for name, text in chain(fields_of(document, since), beside):
             search.add(name, self.identifiers.places(text))
 
     def _in_version(self, search: Search, number: int, written: Written) -> None:
@@ -88,6 +101,8 @@ def fields_of(document: DocumentState, since: int = 0) -> Iterator[tuple[str, st
     yield "title", row.title
     yield from _given("external_id", row.external_id)
     yield from _given("source_uri", row.source_uri)
+    if row.source_connector != DIRECT:
+        yield CONNECTOR, row.source_connector
     yield from _values("metadata", row.metadata_)
     yield from _values("labels", row.labels)
     for version in document.versions:

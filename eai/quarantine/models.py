@@ -38,7 +38,8 @@ class Decision(Row):
     """What a steward decided of a version.
 
     `findings` are fingerprints of what the steward saw, each with severity and version of its detector;
-    `masks` are the parts of the text that a redaction blackens.
+    `masks` are the parts of the text that a redaction blackens. Once the text was erased for a person's sake,
+    no digest of it is left, and the comment names that person no more.
     """
 
     __tablename__ = "quarantine_decisions"

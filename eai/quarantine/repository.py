@@ -86,7 +86,7 @@ class QuarantineRows:
         return await self._session.scalar(mine)
 
     async def decide(self, values: Mapping[str, Any]) -> None:
-        """Keep a decision for good."""
+        """Keep a decision; its verdict stays for good."""
         await self._session.execute(insert(Decision).values(tenant_id=self._tenant, **values))
 
 

@@ -57,6 +57,37 @@ async def test_nothing_is_looked_through_while_its_document_is_held_or_where_oth
     assert shown["title"] == f"To {BLOCK * len(MAIL)}"
 
 
+@pytest.mark.parametrize(
+    ("action", "text", "occurrences"),
+    [("find", "Nobody.", 0), ("remove", "Nobody.", 0), ("redact", f"Write to {MAIL}.", 1)],
+)
+async def test_a_document_that_others_go_on_changing_is_told_and_left_as_it_is(  # noqa: PLR0917
+    company: Company,
+    officer: Person,
+    stack_urls: DatabaseUrls,
+    monkeypatch: pytest.MonkeyPatch,
+    action: str,
+    text: str,
+    occurrences: int,
+) -> None:
+    base = await company.base()
+    document = await company.document(base, text)
+    places = Identifiers.places
+
+    def changing(self: Identifiers, text: str) -> list[Place]:
+        with psycopg.connect(stack_urls.admin) as admin:
+            admin.execute("UPDATE eai.kb_documents SET revision = revision + 1 WHERE id = %s", [document])
+        return places(self, text)
+
+    monkeypatch.setattr(Identifiers, "places", changing)
+    erasure = await erased(officer, action, MAIL)
+    told = (await found(officer, erasure))[document]
+    assert (told["outcome"], told["code"]) == ("failed", "document_changing")
+    assert (told["occurrences"], erasure["documents_searched"]) == (occurrences, 1)
+    path = f"/v1/knowledge-bases/{base}/documents/{document}/content"
+    assert (await company.admin.got(path))["content"] == text
+
+
 async def test_what_was_changed_is_audited_also_where_the_person_is_found_again(
     company: Company, officer: Person
 ) -> None:

@@ -43,7 +43,7 @@ def _holds() -> None:
 
 
 def _decisions() -> None:
-    """A decision outlives its document, and is never changed."""
+    """A decision outlives its document; nothing of a verdict is ever changed."""
     op.execute("""
         CREATE TABLE eai.quarantine_decisions (
             tenant_id    uuid NOT NULL REFERENCES eai.tenants,

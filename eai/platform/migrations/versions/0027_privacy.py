@@ -2,6 +2,7 @@
 
 from alembic import op
 
+from eai.platform.roles import APP
 from eai.platform.tenancy import tenant_table
 
 revision = "0027"
@@ -12,6 +13,7 @@ def upgrade() -> None:
     """Add erasures and the documents they found."""
     _erasures()
     _documents()
+    _reviews()
 
 
 def _erasures() -> None:
@@ -62,3 +64,9 @@ def _documents() -> None:
             FOREIGN KEY (tenant_id, erasure_id) REFERENCES eai.privacy_erasures
         )""")
     tenant_table("privacy_documents", grants="SELECT, INSERT, UPDATE")
+
+
+def _reviews() -> None:
+    """An erasure rewrites what a steward wrote, and forgets by what a text is known again; no verdict."""
+    columns = "comment, findings, signature, source_hash, content_hash"
+    op.execute(f"GRANT UPDATE ({columns}) ON eai.quarantine_decisions TO {APP}")
