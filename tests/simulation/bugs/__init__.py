@@ -41,10 +41,10 @@ BUGS = (
     ),
     Bug(documents.replaced_under_old_rights, ("I12",), 20),
     Bug(documents.rights_wait_for_the_swap, ("I12",), 20),
-    Bug(documents.rows_removed_before_points, ("I3",), 40, 0),
+    Bug(documents.rows_removed_before_points, ("I3",), 40, 515),
     Bug(documents.no_fence, ("I3",), 20, 1520),
     Bug(generations.generation_not_pinned, ("I6",), 20),
-    Bug(generations.flipped_unverified, ("I6",), 20, 1100),
+    Bug(generations.flipped_unverified, ("I6",), 20, 98),
     Bug(generations.rights_moved_where_searched_only, ("I12",), 20, 30),
     Bug(generations.stored_with_old_rights, ("I12",), 20, 125),
     Bug(
