@@ -146,7 +146,8 @@ CONTROLS: dict[str, tuple[Prepare, str, int, str]] = {
     "region": (_leave_the_region, HARMLESS, 403, "region_refused"),
     "dlp": (_keep_keys_out, f"refunds {SECRET}", 403, "dlp_blocked"),
     "policy": (_forbid, HARMLESS, 403, "policy_denied"),
-    "egress": (_move_inside, HARMLESS, 403, "egress_denied"),
+    # What was asked before is told from the cache, which connects to nobody.
+    "egress": (_move_inside, f"{HARMLESS} abroad", 403, "egress_denied"),
     "quota": (_use_up, HARMLESS, 409, "quota_exceeded"),
 }
 

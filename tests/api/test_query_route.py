@@ -176,9 +176,16 @@ async def test_the_index_being_down_is_said_and_nothing_is_lost(stack: Stack, co
     assert [result["content"] for result in answer.json()["results"]] == [REFUND]
 
 
+async def keep_keys_out(company: Company, **more: str) -> None:
+    """A document with a key waits for a steward, unless it is told not to come in."""
+    settings = await company.admin.patch("/v1/settings", json={"dlp": {"api_key": "block", **more}})
+    assert settings.status_code == 200, settings.text
+
+
 async def test_a_base_whose_first_text_was_refused_holds_nothing_and_says_so(
     stack: Stack, company: Company
 ) -> None:
+    await keep_keys_out(company)
     base = await company.base("tenant:*")
     secret = {"title": "Key", "content": "The key is AKIAIOSFODNN7EXAMPLE."}
     refused_text = await company.admin.post(f"/v1/knowledge-bases/{base}/documents", json=secret)
@@ -195,13 +202,13 @@ async def test_a_refusal_names_what_blocks_and_not_what_would_only_have_been_red
     company: Company,
 ) -> None:
     base = await company.base("tenant:*")
-    settings = await company.admin.patch("/v1/settings", json={"dlp": {"email": "redact"}})
-    assert settings.status_code == 200
+    await keep_keys_out(company, email="redact")
     text = "Ask jean.dupont@exemple.fr: the key is AKIAIOSFODNN7EXAMPLE."
     refusal = await refused(company.admin, base, {"query": text}, 403)
     assert (refusal["code"], refusal["details"]["entities"]) == ("dlp_blocked", ["api_key"])
-    # Nothing of what is kept may be left out of its vector, so that both stand in the way there.
+    # A document would be kept without the address, so that the key alone stands in its way, too.
     stored = await company.admin.post(
         f"/v1/knowledge-bases/{base}/documents", json={"title": "Key", "content": text}
     )
-    assert stored.json()["error"]["details"]["entities"] == ["api_key", "email"]
+    assert (stored.status_code, stored.json()["error"]["code"]) == (403, "dlp_blocked")
+    assert stored.json()["error"]["details"] == {"entities": ["api_key"]}
