@@ -3,6 +3,7 @@
 import pytest
 
 from tests.integration.kills.call_sites import CallSite, call_sites
+from tests.integration.kills.test_expiry import expired_passages
 from tests.integration.kills.test_reapers import swept_passages
 from tests.integration.kills.trials import PERIODIC, Laboratory
 from tests.integration.kills.workloads import WORKLOADS
@@ -15,6 +16,8 @@ WHERE = (
     "eai/knowledge",
     "eai/gateway",
     "eai/finops",
+    "eai/retention",
+    "eai/privacy",
     "eai/platform/worker.py",
     "eai/platform/expiry.py",
     "eai/integrations/openai_compatible.py",
@@ -22,7 +25,7 @@ WHERE = (
     "eai/api/dependencies.py",
     "eai/api/v1/ingestion.py",
 )
-"""What takes part in taking in, replacing, deleting and reindexing."""
+"""What takes part in taking in, replacing, deleting, erasing, expiring and reindexing."""
 
 NOT_TRIED = {
     # What a run does that has lost its job or its use. Others have to do with what it wrote if it dies over
@@ -38,6 +41,11 @@ NOT_TRIED = {
     "eai/reindex/building.py Building._remove delete",
     "eai/reindex/building.py Building.clear delete",
     "eai/reindex/running.py Reindexing._leave_nothing commit",
+    # Where somebody else has removed what is served by now: see the tests of what happens meanwhile.
+    "eai/ingestion/leftovers.py Leftovers._write commit",
+    "eai/ingestion/leftovers.py Leftovers._write upsert",
+    # Who dies over it has queued nothing, and every worker does so in its turn.
+    "eai/retention/expiry.py Expiry.queue commit",
     # What is given back because a part is away, or takes long: its lease would have run out.
     "eai/ingestion/service.py Ingestion._leave_to_a_worker commit",
     "eai/knowledge/documents/deletion.py Deletions._hand_back commit",
@@ -46,6 +54,8 @@ NOT_TRIED = {
     # The last attempt at a job that kills its process, and what follows it: see test_poison.
     "eai/platform/worker.py Worker._run_alone commit",
     "eai/reindex/running.py Reindexing.give_up commit",
+    "eai/retention/expiry.py Expiry.give_up commit",
+    "eai/privacy/erasing.py Erasing.give_up commit",
     # Begun anew because the base is searched elsewhere: a race, see the tests of those.
     "eai/ingestion/service.py Ingestion._index_and_serve commit",
     "eai/ingestion/service.py Ingestion._load commit",
@@ -62,6 +72,7 @@ NOT_TRIED = {
 async def test_every_way_out_is_passed_in_a_trial(laboratory: Laboratory) -> None:
     passed = [passage for each in WORKLOADS for passage in await laboratory.passages(each)]
     passed += await swept_passages(laboratory)
+    passed += await expired_passages(laboratory)
     lines = {(each.site, each.what, each.line) for each in passed}
 
     def is_passed(site: CallSite) -> bool:

@@ -17,8 +17,8 @@ OVER = {
     "api": ("api", ""),
     "worker that takes in": ("worker", "ingest ingest refused"),
     "worker that holds": ("worker", "hold release"),
-    "worker that changes": ("worker", "replace overtake acl cancel"),
-    "worker that removes": ("worker", "delete base"),
+    "worker that changes": ("worker", "replace overtake acl recut cancel"),
+    "worker that removes": ("worker", "delete base erase redact"),
     "worker that reindexes": ("worker", "reindex"),
 }
 

@@ -75,9 +75,9 @@ class Laboratory:
         experiment = await self.experiment()
         (scene,) = await experiment.scenes([workload])
         path = self.folder / f"{workload}.jsonl"
-        order = Order(workload.role, scene.base, record=str(path))
         if workload.role == "worker":
             await workload.ask(scene.company.admin, scene)
+        order = Order(workload.role, scene.mark, record=str(path))
         began = time.monotonic()
         async with self.mortals.born(order) as mortal:
             if workload.role == "api":
@@ -147,7 +147,7 @@ class Experiment:
     async def die(self, workload: Workload, scene: Scene, fate: Fate) -> None:
         if workload.role == "worker":
             await workload.ask(self.company.admin, scene)
-        async with self._mortals.born(Order(workload.role, scene.base, fate=fate)) as mortal:
+        async with self._mortals.born(Order(workload.role, scene.mark, fate=fate)) as mortal:
             if workload.role == "api":
                 async with self.caller(mortal.url) as caller:
                     with suppress(httpx2.TransportError):
