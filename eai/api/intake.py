@@ -31,7 +31,7 @@ _BLOCK = 64 * 1024
 _PARSED_IN_A_THREAD = 256 * 1024
 
 if TYPE_CHECKING:
-    from hashlib import _Hash as Digest
+    from hmac import HMAC
 
 _MARK = "eai_intake"
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -118,7 +118,7 @@ class InboundRequest(Request):
         """The judged value."""
         return self._value
 
-    async def add_to(self, digest: "Digest") -> None:
+    async def add_to(self, digest: "HMAC") -> None:
         """Digest what was read: a value without its key order, a form without its boundary."""
         if self._form is None:
             digest.update(orjson.dumps(self._value, option=orjson.OPT_SORT_KEYS))
@@ -172,7 +172,7 @@ def _media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-async def _add_file(file: UploadFile, digest: "Digest") -> None:
+async def _add_file(file: UploadFile, digest: "HMAC") -> None:
     digest.update(orjson.dumps([file.content_type, file.size]))
     while block := await file.read(_BLOCK):
         digest.update(block)

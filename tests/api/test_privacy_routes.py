@@ -4,9 +4,10 @@ import asyncio
 import base64
 from hashlib import sha256
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
+import orjson
 import psycopg
 import pytest
 
@@ -396,3 +397,20 @@ async def test_the_same_request_again_erases_once(officer: Person) -> None:
     assert answers[0].json()["id"] == answers[1].json()["id"]
     assert len((await officer.api.got(ERASURES))["data"]) == 1
     assert answers[0].headers["location"] == f"{ERASURES}/{answers[0].json()['id']}"
+
+
+async def test_what_is_kept_of_a_request_does_not_tell_whom_it_was_about(
+    officer: Person, company: Company, stack_urls: DatabaseUrls
+) -> None:
+    """Whoever reads the database, and knows all of a body but a number, could try them all."""
+    body = {"action": "find", "identifiers": [NIR], "reason": REASON}
+    made = await officer.api.post(ERASURES, json=body, headers={"idempotency-key": str(uuid4())})
+    assert made.status_code == 202
+    with psycopg.connect(stack_urls.admin) as admin:
+        statement = "SELECT fingerprint FROM eai.idempotency_records WHERE tenant_id = %s AND route LIKE %s"
+        ((kept,),) = admin.execute(statement, [company.id, "%erasures%"]).fetchall()
+    (key,) = (await company.admin.got("/v1/api-keys", principal_id=officer.id))["data"]
+    known = ERASURES.encode() + b"\0\0"
+    said = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    tried = [sha256(known + said).digest(), sha256(known + UUID(key["id"]).bytes + said).digest()]
+    assert kept not in tried

@@ -103,3 +103,27 @@ async def test_what_was_changed_is_audited_also_where_the_person_is_found_again(
     assert event["resource"] == {"kind": "document", "id": document}
     assert event["facts"] == {"base": base, "erasure": erasure["id"], "changed": ["title"]}
     assert (await erased(officer, "redact", MAIL))["documents"] == {"redacted": 1}
+
+
+async def test_what_becomes_of_a_document_is_audited_from_the_request_to_the_end(
+    company: Company, officer: Person
+) -> None:
+    base = await company.base()
+    document = await company.document(base, f"Write to {MAIL}.", title=f"To {MAIL}")
+    erasure = await erased(officer, "redact", MAIL)
+    about = {"base": base, "erasure": erasure["id"]}
+    actions = {
+        "privacy.erasure.request": {
+            "action": "redact", "identifiers": 1, "principal": None, "clearance": "confidential",
+        },
+        "knowledge.document.replace": about,
+        "privacy.document.found": {**about, "outcome": "redacting"},
+        "privacy.document.redacted": {**about, "outcome": "redacted"},
+        "privacy.erasure.complete": {"documents": {"redacted": 1}, "details_erased": None},
+    }  # fmt: skip
+    every = (await company.admin.got("/v1/audit/events", limit=200))["data"]
+    events = [event for event in every if event["action"] in actions]
+    assert [(event["action"], event["facts"]) for event in events] == list(actions.items())
+    assert {event["resource"]["id"] for event in events} == {document, erasure["id"]}
+    assert events[0]["actor"]["principal"] == officer.id
+    assert MAIL not in str(events)

@@ -1,5 +1,6 @@
 """The values of idempotency: which operation, which key, which body, and how long an answer is kept."""
 
+import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -91,9 +92,13 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-async def fingerprint_of(request: Request, holder: ApiKeyId | None) -> bytes:
-    """A digest of address, body and holder; the same whatever a repetition's boundary or key order."""
-    digest = sha256(request.scope["path"].encode() + b"\0" + request.scope["query_string"] + b"\0")
+async def fingerprint_of(request: Request, holder: ApiKeyId | None, key: bytes) -> bytes:
+    """A digest of address, body and holder; the same whatever a repetition's boundary or key order.
+
+    Under `key`, for a body that says whom an erasure is to look for must not be found by trying.
+    """
+    digest = hmac.new(key, digestmod=sha256)
+    digest.update(request.scope["path"].encode() + b"\0" + request.scope["query_string"] + b"\0")
     if holder is not None:
         digest.update(holder.bytes)
     if isinstance(request, InboundRequest):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CLAIM = "eai.idempotency_claim"
 _PURPOSE = "idempotency"
+_FINGERPRINTS = "idempotency.fingerprints"
 _LONGEST_WAIT_S = 5
 
 Authorise = Callable[[AsyncSession], Awaitable[None]]
@@ -42,6 +43,7 @@ class Idempotency:
     ) -> None:
         self._database = database
         self._keyring = keyring
+        self._fingerprinting = keyring.master.derive(_FINGERPRINTS)
         self._renewed_every_s = renewed_every_s
 
     async def once(
@@ -52,7 +54,7 @@ class Idempotency:
         `authorise` is asked, in a transaction of the tenant, before a kept answer is given out. Raises
         IdempotencyKeyReused, IdempotencyInProgress, IdempotencyAnswerErased, and what they raise.
         """
-        fingerprint = await fingerprint_of(request, slot.holder)
+        fingerprint = await fingerprint_of(request, slot.holder, self._fingerprinting)
         async with self._database.transaction(slot.tenant) as session:
             records = Records(session, slot)
             claim = await records.claim(fingerprint)
