@@ -154,6 +154,28 @@ async def let_leases_run_out(admin_url: str, tenant: str) -> None:
         )
 
 
+async def have_jobs_taken_over(admin_url: str, tenant: str) -> None:
+    """Return once whoever holds a job of the tenant has lost it, and be it alive and renewing its lease.
+
+    Only what is held now is lost, not what others have taken over meanwhile.
+    """
+    async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
+        held = await connection.execute(
+            "SELECT id, attempt FROM eai.jobs WHERE tenant_id = %s AND state = 'running'", [tenant]
+        )
+        attempts = await held.fetchall()
+
+        async def are_lost() -> bool:
+            # A renewal may come before anybody has seen that the lease had run out.
+            left = [await connection.execute(_RUN_OUT, attempt) for attempt in attempts]
+            return not any(each.rowcount for each in left)
+
+        await eventually(are_lost)
+
+
+_RUN_OUT = "UPDATE eai.jobs SET lease_until = now() WHERE id = %s AND attempt = %s AND state = 'running'"
+
+
 @dataclass
 class Load:
     """What clients were answered while a fault came and went."""

@@ -12,8 +12,8 @@ from tests.integration.faults.outages import (
     chain_locked,
     documents,
     eventually,
+    have_jobs_taken_over,
     ingest,
-    let_leases_run_out,
     query,
     somebody_waits,
 )
@@ -94,7 +94,7 @@ async def test_an_attempt_that_was_taken_over_leaves_no_points_of_a_deleted_docu
     async with turnstile.holding("upsert") as zombie:
         made = (await ingest(company.admin, base, "Twice", prefer="respond-async")).json()
         await zombie.reached.wait()
-        await let_leases_run_out(victim.server.admin_url, company.id)
+        await have_jobs_taken_over(victim.server.admin_url, company.id)
         await eventually(lambda: _is_ready(company, base, made["id"]))
         assert (await delete(company, base, made["id"])).json()["status"] == "deleted"
         zombie.go_on.set()
@@ -109,7 +109,7 @@ async def test_an_attempt_that_was_taken_over_does_not_undo_a_change_of_rights(
     async with turnstile.holding("upsert", is_frozen=True) as zombie:
         made = (await ingest(company.admin, base, "Twice", prefer="respond-async")).json()
         await zombie.reached.wait()
-        await let_leases_run_out(victim.server.admin_url, company.id)
+        await have_jobs_taken_over(victim.server.admin_url, company.id)
         await eventually(lambda: _is_ready(company, base, made["id"]))
         await _hide(company, base, made["id"], reader.reference)
         await judge.judge(company.id)
@@ -126,7 +126,7 @@ async def test_an_attempt_that_was_taken_over_writes_before_the_text_is_served(
         made = (await ingest(company.admin, base, "Twice", prefer="respond-async")).json()
         await zombie.reached.wait()
         await _hide(company, base, made["id"], reader.reference)
-        await let_leases_run_out(victim.server.admin_url, company.id)
+        await have_jobs_taken_over(victim.server.admin_url, company.id)
         await present.reached.wait()
         zombie.go_on.set()
         await zombie.ended.wait()

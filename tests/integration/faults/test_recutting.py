@@ -5,7 +5,7 @@ import asyncio
 import httpx2
 import pytest
 
-from tests.integration.faults.outages import Turnstile, eventually, let_leases_run_out
+from tests.integration.faults.outages import Turnstile, eventually, have_jobs_taken_over
 from tests.invariants import Judge
 from tests.stack import Company, Json, Person
 
@@ -95,7 +95,7 @@ async def test_an_attempt_that_was_frozen_leaves_no_piece_of_what_it_wrote_too_l
     async with turnstile.holding("upsert", is_frozen=True) as held:
         await page.give(PART)
         await held.reached.wait()
-        await let_leases_run_out(judge.admin_url, company.id)
+        await have_jobs_taken_over(judge.admin_url, company.id)
         await judge.judge(company.id)
         assert await page.found() == [SAID, MORE]
         await page.give(ALL)
@@ -152,7 +152,7 @@ async def test_what_is_removed_late_is_written_again_where_it_has_come_to_be_ser
         # Its pieces have no rows, and are about to go.
         await held.reached.wait()
         if is_frozen:
-            await let_leases_run_out(judge.admin_url, company.id)
+            await have_jobs_taken_over(judge.admin_url, company.id)
             await judge.judge(company.id)
         await page.give(PART)
         await eventually(lambda: is_cut(page))

@@ -19,6 +19,7 @@ from tests.integration.faults.outages import (
     Turnstile,
     documents,
     eventually,
+    have_jobs_taken_over,
     ingest,
     let_leases_run_out,
     query,
@@ -424,7 +425,7 @@ async def test_an_attempt_that_was_taken_over_does_not_undo_a_change_of_rights(
         await zombie.reached.wait()
         if not is_stored:
             await hide()
-        await let_leases_run_out(judge.admin_url, company.id)
+        await have_jobs_taken_over(judge.admin_url, company.id)
         await present.reached.wait()
         if is_stored:
             present.go_on.set()

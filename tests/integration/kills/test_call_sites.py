@@ -46,6 +46,12 @@ NOT_TRIED = {
     "eai/ingestion/leftovers.py Leftovers._write upsert",
     # Who dies over it has queued nothing, and every worker does so in its turn.
     "eai/retention/expiry.py Expiry.queue commit",
+    # After the tenant was given a new key: another attempt seals it anew, or finds it sealed so. See
+    # tests/api/test_privacy_keys.
+    "eai/privacy/erasing.py Erasing._readable commit",
+    # What waits for a redacted text to be taken in, which may happen before it looks: see test_erasure.
+    "eai/privacy/erasing.py Erasing.run commit",
+    "eai/privacy/erasing.py Erasing._settle_one commit",
     # What is given back because a part is away, or takes long: its lease would have run out.
     "eai/ingestion/service.py Ingestion._leave_to_a_worker commit",
     "eai/knowledge/documents/deletion.py Deletions._hand_back commit",

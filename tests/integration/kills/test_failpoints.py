@@ -18,7 +18,7 @@ OVER = {
     "worker that takes in": ("worker", "ingest ingest refused"),
     "worker that holds": ("worker", "hold release"),
     "worker that changes": ("worker", "replace overtake acl recut cancel"),
-    "worker that removes": ("worker", "delete base erase redact"),
+    "worker that removes": ("worker", "delete base erase"),
     "worker that reindexes": ("worker", "reindex"),
 }
 
