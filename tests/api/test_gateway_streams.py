@@ -224,7 +224,10 @@ async def _has_answered(provider: ProviderProcess) -> bool:
 
 
 async def _is_waiting(connection: psycopg.AsyncConnection[Any]) -> bool:
-    waiting = await connection.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+    waiting = await connection.execute(
+        "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
     return await waiting.fetchone() is not None
 
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.conftest import DatabaseUrls
-from tests.integration.faults.outages import eventually, somebody_waits
+from tests.integration.faults.outages import eventually, how_many_wait, somebody_waits
 from tests.stack import Company, Json, Person
 
 ERASURES = "/v1/privacy/erasures"
@@ -269,10 +269,7 @@ async def test_a_text_that_comes_while_it_is_erased_is_redacted_too(
 
 
 async def both_wait(admin_url: str) -> bool:
-    async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
-        found = await connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        row = await found.fetchone()
-        return row is not None and row[0] >= 2
+    return await how_many_wait(admin_url) >= 2
 
 
 async def test_what_a_source_calls_its_own_cannot_be_redacted_and_is_told(

@@ -14,7 +14,7 @@ from eai.privacy.text_rows import DocumentState
 from eai.privacy.texts import Texts
 from tests.api.test_privacy_routes import ERASURES, MAIL, both_wait, ended, found, officer, state
 from tests.conftest import DatabaseUrls
-from tests.integration.faults.outages import eventually, let_leases_run_out, somebody_waits
+from tests.integration.faults.outages import eventually, let_leases_run_out
 from tests.stack import Company, Json, Person
 
 __all__ = ["officer"]
@@ -27,6 +27,8 @@ class Halted:
     id: str
     base: str
     documents: list[str]
+    blocker: int = 0
+    """The session that it waits for."""
 
 
 @asynccontextmanager
@@ -37,14 +39,24 @@ async def halted(company: Company, officer: Person, admin_url: str) -> AsyncIter
     with psycopg.connect(admin_url) as blocker:
         blocker.execute("SELECT FROM eai.kb_documents WHERE id = %s FOR UPDATE", [there[2]])
         made = await officer.api.made(ERASURES, body, status=202)
-        await eventually(lambda: somebody_waits(admin_url))
-        yield Halted(made["id"], base, there)
+        erasure = Halted(made["id"], base, there, blocker.info.backend_pid)
+        await eventually(lambda: waits(admin_url, erasure))
+        yield erasure
 
 
-def kill_whoever_waits(admin_url: str) -> None:
-    """Cut the connection of whoever waits for what another one holds."""
+_WAITING = "SELECT {} FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
+
+
+def waits(admin_url: str, halted: Halted) -> bool:
     with psycopg.connect(admin_url, autocommit=True) as admin:
-        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted")
+        return admin.execute(_WAITING.format("pid"), [halted.blocker]).fetchone() is not None
+
+
+def kill_whoever_waits(admin_url: str, halted: Halted) -> None:
+    """Cut the connection of the attempt that waits, and return when it is gone."""
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        killed = admin.execute(_WAITING.format("pg_terminate_backend(pid, 10000)"), [halted.blocker])
+        assert killed.fetchall() == [(True,)]
 
 
 async def left(company: Company, halted: Halted) -> list[bool]:
@@ -135,9 +147,9 @@ async def test_each_document_counts_once_where_an_attempt_dies(
     company: Company, officer: Person, stack_urls: DatabaseUrls
 ) -> None:
     async with halted(company, officer, stack_urls.admin) as erasure:
-        kill_whoever_waits(stack_urls.admin)
+        kill_whoever_waits(stack_urls.admin, erasure)
         await eventually(lambda: attempts(stack_urls.admin, company.id) == 2)
-        await eventually(lambda: somebody_waits(stack_urls.admin))
+        await eventually(lambda: waits(stack_urls.admin, erasure))
     await each_counts_once(company, officer, erasure)
 
 

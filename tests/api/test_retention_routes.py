@@ -9,7 +9,7 @@ import pytest
 
 from eai.kernel.ids import TenantId
 from tests.conftest import DatabaseUrls
-from tests.integration.faults.outages import eventually, somebody_waits
+from tests.integration.faults.outages import eventually, how_many_wait, somebody_waits
 from tests.stack import Company, Json, Person, Stack
 
 POLICIES, HOLDS = "/v1/retention/policies", "/v1/retention/holds"
@@ -399,8 +399,5 @@ async def _has_settled(company: Company, path: str) -> bool:
     return pending is None or pending["status"] not in {"pending", "processing"}
 
 
-async def _waiting(admin_url: str, most: int) -> bool:
-    async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
-        found = await connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        row = await found.fetchone()
-        return row is not None and row[0] >= most
+async def _waiting(admin_url: str, fewest: int) -> bool:
+    return await how_many_wait(admin_url) >= fewest

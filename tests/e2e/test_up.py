@@ -163,7 +163,7 @@ async def test_doctor_finds_a_running_instance_well(first: Instance) -> None:
     assert (code, found["ok"]) == (0, True)
     assert [check["name"] for check in found["checks"]] == [
         "settings", "home", "database", "database role", "schema", "engine", "audit anchor", "master key",
-        "models", "policies", "workers", "stored data", "kill switches",
+        "models", "policies", "workers", "cache", "stored data", "kill switches",
     ]  # fmt: skip
 
 

@@ -140,10 +140,17 @@ async def chain_locked(admin_url: str, tenant: str) -> AsyncIterator[psycopg.Asy
 
 
 async def somebody_waits(admin_url: str) -> bool:
-    """Whether a session waits for what another one holds."""
+    """Whether a session of this database waits for what another one holds."""
+    return await how_many_wait(admin_url) > 0
+
+
+async def how_many_wait(admin_url: str) -> int:
+    """Of this database's sessions: tests that run at the same time share the server."""
     async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as connection:
-        found = await connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
-        return await found.fetchone() is not None
+        found = await connection.execute(
+            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return len(await found.fetchall())
 
 
 async def let_leases_run_out(admin_url: str, tenant: str) -> None:

@@ -116,7 +116,10 @@ async def test_no_call_slips_between_what_was_counted_and_what_binds(purse: Purs
         assert new is not None
         await rows.take_over(new)
         late = asyncio.create_task(purse.reserve(6))
-        waiting = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+        waiting = text(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
         async with asyncio.timeout(10):
             while not await session.scalar(waiting):  # noqa: ASYNC110, PostgreSQL does not tell
                 await asyncio.sleep(0.01)

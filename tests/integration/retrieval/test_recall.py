@@ -28,6 +28,7 @@ from eai.knowledge.ports import Vectors
 from eai.platform.database import Database
 from eai.platform.keys import Keyring
 from eai.retrieval.repository import QueryRows
+from eai.retrieval.rows import OpenedRow
 from eai.retrieval.service import QueryAnswer, Retrieval
 from tests.factories.retrieval import MASTER, MODEL, PEPPERS, Asker, Library, Shelf, ask, contents, gateway_of
 from tests.factories.stores import Meanwhile
@@ -77,15 +78,31 @@ class Cached:
 MISS, VECTOR_HIT, HIT = (1, 1), (0, 1), (0, 0)
 
 
+class Shuffled(QueryRows):
+    """Tells the classes of rights each time in another order, as different plans do."""
+
+    told = 0
+
+    async def open(self, credential: str, reference: str, terms: Sequence[str]) -> OpenedRow | None:
+        opened = await super().open(credential, reference, terms)
+        assert opened is not None
+        assert opened.classes is not None
+        self.told += 1
+        return opened._replace(classes=sorted(opened.classes, reverse=self.told % 2 == 0))
+
+
 def cached_path(
-    database: Database, vectors: Vectors, audit: Audit, store: CacheStore | None = None
+    database: Database,
+    vectors: Vectors,
+    audit: Audit,
+    store: CacheStore | None = None,
+    rows: type[QueryRows] = QueryRows,
 ) -> Cached:
     model, index, entries = CountingEmbedder(), Meanwhile(vectors), MemoryStore(10**8)
     keyring = Keyring(MASTER, database)
     gateway = gateway_of(database, audit, {MODEL: RegisteredModel(LOCAL_HASH_256, model)})
     cache = SensitiveCache(store or entries, keyring, SystemClock())
-    rows = QueryRows(database, PEPPERS)
-    retrieval = Retrieval(rows, gateway, index, audit, store="embedded", cache=cache)
+    retrieval = Retrieval(rows(database, PEPPERS), gateway, index, audit, store="embedded", cache=cache)
     return Cached(retrieval, index, model, entries, keyring)
 
 
@@ -112,6 +129,18 @@ async def test_nothing_found_is_told_again_too(cached: Cached, library: Library)
     assert contents(await cached.ask(asker, shelf)) == []
     assert contents(await cached.ask(asker, shelf)) == []
     assert cached.cost == HIT
+
+
+async def test_the_order_in_which_classes_of_rights_are_read_ends_nothing(
+    database: Database, vectors: Vectors, audit: Audit, library: Library
+) -> None:
+    cached = cached_path(database, vectors, audit, rows=Shuffled)
+    asker, shelf = await library.principal(), await library.base()
+    await library.document(shelf, REFUND, level=Classification.PUBLIC)
+    await library.document(shelf, REFUND, level=Classification.INTERNAL)
+    for _ in range(3):
+        await cached.ask(asker, shelf)
+    assert cached.seen == [MISS, HIT, HIT]
 
 
 @pytest.mark.parametrize(

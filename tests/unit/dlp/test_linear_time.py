@@ -1,4 +1,8 @@
-"""Attack line 68: no text of a megabyte takes a second, however it was made up."""
+"""Attack line 68: what a text takes grows as its length does, however it was made up.
+
+Lengths are compared, and not so many seconds allowed: how fast the machine is, and who else is at work on it,
+is another matter.
+"""
 
 # ruff: noqa: RUF001 - signs that look like others are what is tested here
 
@@ -10,73 +14,75 @@ import pytest
 from eai.dlp.normalisation import normalise
 from eai.dlp.recognition import RECOGNISERS, recognise
 
-MEGABYTE = 1_000_000
-LIMIT_S = 2.0
-"""A second, and as much again for what others do to the processor meanwhile."""
+SHORT, LONG = 250_000, 1_000_000
+MOST_TIMES = 8
+"""The time of a text four times as long: 4 where it grows as the length, 16 where as the square of it."""
+TRIES = 3
+"""What disturbs a measurement only ever adds to it: the shortest of a few is the nearest to the truth."""
 BEGIN, END = "-----BEGIN " + "PRIVATE KEY-----", "-----END " + "PRIVATE KEY-----"
 
 
-def filled(unit: str) -> str:
-    return (unit * (MEGABYTE // len(unit.encode()) + 1))[: MEGABYTE * len(unit) // len(unit.encode())]
+def filled(size: int, unit: str) -> str:
+    return (unit * (size // len(unit.encode()) + 1))[: size * len(unit) // len(unit.encode())]
 
 
-TEXTS: dict[str, Callable[[], str]] = {
-    "letters": lambda: filled("a"),
-    "letters and an at sign": lambda: filled("a")[1:] + "@",
-    "addresses": lambda: filled("a@b.fr "),
-    "domains without end": lambda: filled("@" + "a" * 61),
-    "dots": lambda: "x@" + filled("a."),
-    "at signs": lambda: filled("@"),
-    "digits": lambda: filled("4"),
-    "digits apart": lambda: filled("4 "),
-    "digits far apart": lambda: filled("4" + " " * 1_000),
-    "a gap": lambda: "4111" + filled(" ") + "1111",
-    "groups of four": lambda: filled("4111 "),
-    "almost cards": lambda: filled("4111 1111 1111 1112x"),
-    "cards": lambda: filled("4111 1111 1111 1111, "),
-    "cards in lines": lambda: filled("4111 1111 1111 1111\n"),
-    "almost security numbers": lambda: filled("1 85 05 78 006 084 92 x"),
-    "almost accounts": lambda: filled("FR76"),
-    "accounts that are none": lambda: filled("LC55AAAA"),
-    "accounts": lambda: filled("FR7630006000011234567890189 "),
-    "spaced letters": lambda: filled("F R 7 6 "),
-    "base64": lambda: filled("QUJD"),
-    "lines of base64": lambda: filled("QUJD" * 16 + "\n"),
-    "lines of base64 before a key": lambda: filled("QUJD" * 16 + "\n") + BEGIN,
-    "words of base64": lambda: filled("QUJD" * 6 + " "),
-    "beginnings": lambda: filled(BEGIN),
-    "beginnings and lines": lambda: filled(f"{BEGIN}\n{'QUJD' * 16}\n"),
-    "ends": lambda: filled(END),
-    "headers": lambda: BEGIN + filled("\nKey: value"),
-    "dashes": lambda: BEGIN + filled("-"),
-    "dashes and spaces": lambda: BEGIN + filled("- "),
-    "gaps in a key": lambda: BEGIN + filled("\n"),
-    "escaped gaps in a key": lambda: BEGIN + filled("\\n"),
-    "beginnings of putty": lambda: filled("PuTTY-User-Key-File-2: x\n"),
-    "marks of keys": lambda: filled("sk-ghp_xoxb-AKIA"),
-    "long almost keys": lambda: filled("sk-proj-aaaaaaaaaaaaaaaaaaa."),
-    "joined almost keys": lambda: filled("glpat-xoxb-"),
-    "slashes": lambda: filled("4/"),
-    "groups across slashes": lambda: filled("4111/"),
-    "almost cards across slashes": lambda: filled("4111/1111/1111/1112 "),
-    "almost accounts across slashes": lambda: filled("FR76/3000/"),
-    "almost security numbers across slashes": lambda: filled("1/85/05/78/006/084/92 "),
-    "a gap of strokes": lambda: "4111" + filled("/") + "1111",
-    "hexadecimal": lambda: filled("34"),
-    "hexadecimal in pairs": lambda: filled("34 "),
-    "hexadecimal in lines": lambda: filled("34" * 16 + "\n"),
-    "escapes": lambda: filled("%34"),
-    "escapes of escapes": lambda: filled("%25%32%35"),
-    "one escape": lambda: filled("a")[3:] + "%40",
-    "backslashes": lambda: filled("\\x34"),
-    "parentheses": lambda: filled("("),
-    "unseen": lambda: filled("\u200b"),
-    "unseen between digits": lambda: filled("4\u200b"),
-    "full width": lambda: filled("４"),
-    "many characters": lambda: (
-        "".join(map(chr, range(0x80, 0xD800))) + "".join(map(chr, range(0xE000, 0x3FFFF)))
+TEXTS: dict[str, Callable[[int], str]] = {
+    "letters": lambda n: filled(n, "a"),
+    "letters and an at sign": lambda n: filled(n, "a")[1:] + "@",
+    "addresses": lambda n: filled(n, "a@b.fr "),
+    "domains without end": lambda n: filled(n, "@" + "a" * 61),
+    "dots": lambda n: "x@" + filled(n, "a."),
+    "at signs": lambda n: filled(n, "@"),
+    "digits": lambda n: filled(n, "4"),
+    "digits apart": lambda n: filled(n, "4 "),
+    "digits far apart": lambda n: filled(n, "4" + " " * 1_000),
+    "a gap": lambda n: "4111" + filled(n, " ") + "1111",
+    "groups of four": lambda n: filled(n, "4111 "),
+    "almost cards": lambda n: filled(n, "4111 1111 1111 1112x"),
+    "cards": lambda n: filled(n, "4111 1111 1111 1111, "),
+    "cards in lines": lambda n: filled(n, "4111 1111 1111 1111\n"),
+    "almost security numbers": lambda n: filled(n, "1 85 05 78 006 084 92 x"),
+    "almost accounts": lambda n: filled(n, "FR76"),
+    "accounts that are none": lambda n: filled(n, "LC55AAAA"),
+    "accounts": lambda n: filled(n, "FR7630006000011234567890189 "),
+    "spaced letters": lambda n: filled(n, "F R 7 6 "),
+    "base64": lambda n: filled(n, "QUJD"),
+    "lines of base64": lambda n: filled(n, "QUJD" * 16 + "\n"),
+    "lines of base64 before a key": lambda n: filled(n, "QUJD" * 16 + "\n") + BEGIN,
+    "words of base64": lambda n: filled(n, "QUJD" * 6 + " "),
+    "beginnings": lambda n: filled(n, BEGIN),
+    "beginnings and lines": lambda n: filled(n, f"{BEGIN}\n{'QUJD' * 16}\n"),
+    "ends": lambda n: filled(n, END),
+    "headers": lambda n: BEGIN + filled(n, "\nKey: value"),
+    "dashes": lambda n: BEGIN + filled(n, "-"),
+    "dashes and spaces": lambda n: BEGIN + filled(n, "- "),
+    "gaps in a key": lambda n: BEGIN + filled(n, "\n"),
+    "escaped gaps in a key": lambda n: BEGIN + filled(n, "\\n"),
+    "beginnings of putty": lambda n: filled(n, "PuTTY-User-Key-File-2: x\n"),
+    "marks of keys": lambda n: filled(n, "sk-ghp_xoxb-AKIA"),
+    "long almost keys": lambda n: filled(n, "sk-proj-aaaaaaaaaaaaaaaaaaa."),
+    "joined almost keys": lambda n: filled(n, "glpat-xoxb-"),
+    "slashes": lambda n: filled(n, "4/"),
+    "groups across slashes": lambda n: filled(n, "4111/"),
+    "almost cards across slashes": lambda n: filled(n, "4111/1111/1111/1112 "),
+    "almost accounts across slashes": lambda n: filled(n, "FR76/3000/"),
+    "almost security numbers across slashes": lambda n: filled(n, "1/85/05/78/006/084/92 "),
+    "a gap of strokes": lambda n: "4111" + filled(n, "/") + "1111",
+    "hexadecimal": lambda n: filled(n, "34"),
+    "hexadecimal in pairs": lambda n: filled(n, "34 "),
+    "hexadecimal in lines": lambda n: filled(n, "34" * 16 + "\n"),
+    "escapes": lambda n: filled(n, "%34"),
+    "escapes of escapes": lambda n: filled(n, "%25%32%35"),
+    "one escape": lambda n: filled(n, "a")[3:] + "%40",
+    "backslashes": lambda n: filled(n, "\\x34"),
+    "parentheses": lambda n: filled(n, "("),
+    "unseen": lambda n: filled(n, "\u200b"),
+    "unseen between digits": lambda n: filled(n, "4\u200b"),
+    "full width": lambda n: filled(n, "４"),
+    "many characters": lambda n: "".join(
+        map(chr, [*range(0x80, 0xD800), *range(0xE000, 0x3FFFF)][:: LONG // n])
     ),
-    "ligatures": lambda: filled("\ufdfa"),
+    "ligatures": lambda n: filled(n, "\ufdfa"),
 }
 
 
@@ -87,11 +93,22 @@ def seconds(texts: Sequence[str]) -> float:
     return time.process_time() - started
 
 
+def growth(short: Sequence[str], long: Sequence[str]) -> float:
+    """How many times as long the longer takes; no more tries than are needed."""
+    least = [seconds(short), seconds(long)]
+    for _ in range(TRIES - 1):
+        if least[1] < MOST_TIMES * least[0]:
+            break
+        least = [min(least[0], seconds(short)), min(least[1], seconds(long))]
+    return least[1] / least[0]
+
+
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_megabyte_takes_less_than_a_second(name: str) -> None:
-    assert seconds([TEXTS[name]()]) < LIMIT_S
+def test_a_text_four_times_as_long_takes_about_four_times_as_long(name: str) -> None:
+    make = TEXTS[name]
+    assert growth([make(SHORT)], [make(LONG)]) < MOST_TIMES
 
 
 @pytest.mark.parametrize("unit", ["4", "4111 1111 1111 1111", "a@b.fr", "QUJD" * 16, BEGIN])
-def test_many_small_texts_take_less_than_a_second(unit: str) -> None:
-    assert seconds([unit] * 5_000) < LIMIT_S
+def test_four_times_as_many_small_texts_take_about_four_times_as_long(unit: str) -> None:
+    assert growth([unit] * 1_250, [unit] * 5_000) < MOST_TIMES
