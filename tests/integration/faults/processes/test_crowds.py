@@ -5,7 +5,7 @@ import json
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import pytest
@@ -22,8 +22,10 @@ SERVED = 16
 """Of so many files, those that are left for clients."""
 RECOVERED_WITHIN_S = 60.0
 SPIKE = 10 * SERVED
+SURPLUS = 8
+"""Those who are told to come again at a time; each holds a file until it was."""
 DROPPED = 0
-"""In place of a status: the connection was closed without an answer, as where there is no file at all."""
+"""In place of a status: the connection was closed without an answer, as for those beyond the surplus."""
 
 
 @dataclass
@@ -53,10 +55,34 @@ class Client:
             return DROPPED, {}
         return int(first.split()[1]), headers
 
+    async def is_dropped(self) -> bool:
+        """Whether the connection is closed without a word on it."""
+        try:
+            return await self.reader.read() == b""
+        except ConnectionError:
+            return True
+
     async def close(self) -> None:
         self.writer.close()
         with suppress(ConnectionError):
             await self.writer.wait_closed()
+
+
+@asynccontextmanager
+async def crowd(api: Program, number: int) -> AsyncIterator[list[Client]]:
+    """So many connections, all open before anybody speaks."""
+    clients: list[Client] = []
+    try:
+        for _ in range(number):
+            clients.append(await Client.of(api))  # noqa: PERF401, those that are open are closed whatever comes
+        yield clients
+    finally:
+        for client in clients:
+            await client.close()
+
+
+async def who_am_i(client: Client, key: str) -> tuple[int, dict[str, str]]:
+    return await client.ask(key, "GET", "/v1/me")
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +100,22 @@ async def test_whoever_comes_when_no_file_is_to_spare_is_told_to_come_again(
     await company.document(base, "Refunds are paid within a week.")
     async with Caller(starved.url, key) as caller:
         assert (await ingest(caller, base, "Before")).status_code == 201
-        clients = [await Client.of(starved) for _ in range(SERVED + 8)]
-        answers = [await client.ask(key, "GET", "/v1/me") for client in clients]
         # One more is served: the caller's, which was there before.
-        assert [status for status, _ in answers] == [200] * (SERVED - 1) + [503] * 9
-        assert {headers["retry-after"] for status, headers in answers if status == 503} == {"5"}
-        probe = await Client.of(starved)
-        assert (await probe.ask(key, "GET", "/healthz"))[0] == 200
-        # Those who are served are served whole: there are files for the database and the engine.
-        assert (await query(caller, base, "refunds")).status_code == 200
-        question = {"query": "refunds"}
-        asked = [client.ask(key, "POST", f"/v1/knowledge-bases/{base}/query", question) for client in clients]
-        assert Counter([status for status, _ in await asyncio.gather(*asked)])[200] == SERVED - 1
-        for client in [*clients, probe]:
-            await client.close()
+        async with crowd(starved, SERVED - 1) as served:
+            assert [(await who_am_i(client, key))[0] for client in served] == [200] * (SERVED - 1)
+            async with crowd(starved, SURPLUS + 1) as (*surplus, beyond):
+                # Before the others have spoken, who leave as soon as they were told.
+                assert await beyond.is_dropped()
+                answers = await asyncio.gather(*[who_am_i(client, key) for client in surplus])
+            assert [status for status, _ in answers] == [503] * SURPLUS
+            assert {headers["retry-after"] for _, headers in answers} == {"5"}
+            async with crowd(starved, 1) as (probe,):
+                assert (await probe.ask(key, "GET", "/healthz"))[0] == 200
+            # Those who are served are served whole: there are files for the database and the engine.
+            assert (await query(caller, base, "refunds")).status_code == 200
+            path, question = f"/v1/knowledge-bases/{base}/query", {"query": "refunds"}
+            asked = await asyncio.gather(*[client.ask(key, "POST", path, question) for client in served])
+            assert [status for status, _ in asked] == [200] * (SERVED - 1)
         assert (await ingest(caller, base, "After")).status_code == 201
     await eventually(lambda: starved.open_files <= OPEN_FILES - SERVED)
     async with mortals.born(Order("worker")):
@@ -105,14 +133,11 @@ async def test_ten_times_the_load_is_refused_for_what_is_too_much_and_forgotten(
 
     async def insist(number: int) -> None:
         while not is_over.is_set():
-            client = await Client.of(starved)
-            try:
+            async with crowd(starved, 1) as (client,):
                 kind, body = ("query", {"query": "refunds"})
                 if number % 4 == 0:
                     kind, body = ("documents", {"title": "Much", "content": f"Much of {number}."})
                 status, headers = await client.ask(key, "POST", f"/v1/knowledge-bases/{base}/{kind}", body)
-            finally:
-                await client.close()
             told[status] += 1
             if status in {429, 503} and "retry-after" not in headers:
                 unadvised.append(headers)
