@@ -40,6 +40,8 @@ class VersionLineage(Schema):
     """A text of the document, by what it was made of, and where its passages are.
 
     The hashes are null for whoever may not read all of every version: they would confirm guesses at a text.
+    `source_sha256` is told only where it is the same as `content_sha256`: what a reader is not shown of a
+    source has a hash as well.
     The audit has them for everybody who may read it, under a key: `source_hmac` and `content_hmac`.
     """
 

@@ -226,7 +226,8 @@ class BaseRows:
     async def begin_content_epoch(self, base: BaseId) -> None:
         """Tell whoever keeps answers that questions to this base find something else by now.
 
-        Changes of rows tell it themselves; this is for what changed in the index alone.
+        Changes of documents and rights tell it themselves; this is for what changed in the index alone, or in
+        chunks that were removed or added.
         """
         await self._session.execute(select(func.eai.begin_content_epoch(self._tenant, base)))
 

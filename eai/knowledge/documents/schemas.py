@@ -110,7 +110,8 @@ class PendingVersion(Schema):
 class DlpFound(Schema):
     """How many of each entity were found in a document's text and in what is shown with it.
 
-    `redacted` says that some were replaced by their names before anything was stored.
+    `redacted` says that some were replaced by their names before anything was embedded or shown; what was
+    submitted went when the text was served.
     """
 
     entities: dict[DlpEntity, int]
