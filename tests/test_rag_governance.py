@@ -729,13 +729,13 @@ async def asked_of_the_model(caller: Caller, capped: RecordingEmbedder, base: st
 
 async def until_cached(caller: Caller, capped: RecordingEmbedder, base: str) -> None:
     """Return once the cache answers. Points follow their rows, and end what was cached before."""
-    async with asyncio.timeout(30):
-        while True:
-            before = len(capped.texts)
-            found = await ask(caller, base, "when is it paid?")
-            if found == [REFUND] and len(capped.texts) == before:
-                return
-            await asyncio.sleep(0.02)
+
+    async def answers() -> bool:
+        before = len(capped.texts)
+        found = await ask(caller, base, "when is it paid?")
+        return found == [REFUND] and len(capped.texts) == before
+
+    await eventually(answers)
 
 
 async def test_s3_85_the_same_question_is_answered_from_the_cache_and_audited_like_any(

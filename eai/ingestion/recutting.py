@@ -160,7 +160,7 @@ class Recutting:
             tally = Tally()
             for lost in (await uncounted_chunks(session, run.tenant, served.base.id, divided)).values():
                 tally.include(lost)
-            await rows.delete_points([chunk.point for chunk in divided])
+            await rows.delete_chunks([chunk.point for chunk in divided])
             part = Part(served.document, served.version, prepared(served, pieces))
             (added,) = await add_chunks(session, served.base, recut.target, [part])
             tally.include(added.tally)

@@ -45,13 +45,13 @@ class Calendar:
         return None if job is None else await self.ended(job)
 
     async def ended(self, job: str) -> int:
-        async with asyncio.timeout(30):
-            while True:
-                shown = await self._company.admin.got(f"/v1/jobs/{job}")
-                if shown["state"] in {"completed", "failed"}:
-                    assert shown["state"] == "completed", shown
-                    return int(shown["progress"]["documents_done"])
-                await asyncio.sleep(0.02)
+        shown = await eventually(lambda: self._closed(job))
+        assert shown["state"] == "completed", shown
+        return int(shown["progress"]["documents_done"])
+
+    async def _closed(self, job: str) -> Json | None:
+        shown = await self._company.admin.got(f"/v1/jobs/{job}")
+        return shown if shown["state"] in {"completed", "failed"} else None
 
 
 @pytest.fixture

@@ -172,9 +172,9 @@ class ChunkRows:
             .execution_options(synchronize_session=False)
         )
 
-    async def delete_points(self, points: Collection[PointId]) -> int:
-        """Remove these chunks; tells how many."""
-        return await self._delete(Chunk.tenant_id == self._tenant, Chunk.id.in_(points))
+    async def delete_chunks(self, points: Collection[PointId]) -> None:
+        """Remove the chunks of these points."""
+        await self._delete(Chunk.tenant_id == self._tenant, Chunk.id.in_(points))
 
     async def delete_of_version(self, document: DocumentId, version: VersionId) -> int:
         """Remove the chunks of one version; tells how many."""
