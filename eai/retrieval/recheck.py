@@ -38,6 +38,7 @@ def readable_passages(
     permitted = _permitted(hits, rows, snapshot, rule)
     passages, readable, is_cut = _wanted(question.request, permitted)
     is_all = len(hits) == len(ranked.hits) and ranked.found.is_everything
+    bounds = Bounds.read(snapshot.bounds) if snapshot.bounds else None
     is_short = len(passages) < question.request.top_k
     return Readable(
         found=ranked.found,
@@ -45,8 +46,12 @@ def readable_passages(
         readable=readable,
         is_cut=is_cut,
         has_more=not (is_cut or is_all),
-        is_torn=_has_moved(question, snapshot) or _is_torn(rows, is_short=is_short),
-        bounds=Bounds.read(snapshot.bounds) if snapshot.bounds else None,
+        is_torn=(
+            _has_moved(question, snapshot)
+            or _is_replaced(rows)
+            or (is_short and bounds != question.opening.bounds)
+        ),
+        bounds=bounds,
     )
 
 
@@ -105,15 +110,12 @@ def _has_moved(question: Question, snapshot: Snapshot) -> bool:
     return moved_to != str(question.opening.base.generation)
 
 
-def _is_torn(rows: Rows, *, is_short: bool) -> bool:
+def _is_replaced(rows: Rows) -> bool:
     """Whether the index was asked before a document's new text was in it, and the rows after.
 
-    Of a replaced document only the old text is among the hits then, or, once its rows are gone, a hit
-    that belongs to nothing. The latter is also how a document looks that is just coming in, hence it
-    counts for a short answer only.
+    Of a replaced document only the old text is among the hits then. Once that has left the index, too, or
+    where the new text has rights that were not asked for, no hit tells: for a short answer the epochs do.
     """
-    if is_short and None in rows:
-        return True
     present = [row for row in rows if row is not None and row.is_kept]
     replaced = {row.document for row in present if not row.is_serving}
     return bool(replaced) and not replaced <= {row.document for row in present if row.is_serving}

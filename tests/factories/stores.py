@@ -36,6 +36,19 @@ class Meanwhile(Around):
         return hits
 
 
+class Beforehand(Around):
+    """Lets something happen once, when the question is opened and nothing is searched yet."""
+
+    def __init__(self, inner: Vectors, action: Action) -> None:
+        super().__init__(inner)
+        self._actions = [action]
+
+    async def search(self, space: SpaceId, request: SearchRequest) -> SearchHits:
+        if self._actions:
+            await self._actions.pop()()
+        return await self._inner.search(space, request)
+
+
 class Unfiltered(Around):
     """A store that ignores the filter: whatever is asked for, it searches all of these generations."""
 

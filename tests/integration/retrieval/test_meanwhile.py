@@ -6,15 +6,16 @@ import pytest
 
 from eai.access.acl import Entry, Permission
 from eai.access.classification import Classification
+from eai.access.rights_class import generation_key
 from eai.audit.service import Audit
 from eai.kernel.errors import Forbidden, NotFound, Unauthenticated
 from eai.knowledge.errors import PermissionMissing
-from eai.knowledge.ports import Vectors
+from eai.knowledge.ports import Selector, Vectors
 from eai.platform.database import Database
 from eai.retrieval.repository import QueryRows
 from eai.retrieval.service import Retrieval
-from tests.factories.retrieval import PEPPERS, Library, ask, contents, local_gateway
-from tests.factories.stores import Action, Meanwhile
+from tests.factories.retrieval import PEPPERS, SPACE, Library, ask, contents, local_gateway
+from tests.factories.stores import Action, Beforehand, Meanwhile
 
 MeanwhileRetrieval = Callable[[Action], tuple[Retrieval, Meanwhile]]
 
@@ -133,12 +134,44 @@ async def test_a_document_replaced_and_cleaned_up_during_the_search_is_found(
     assert contents(await ask(retrieval, asker, shelf)) == ["refund, new"]
 
 
+async def test_a_document_replaced_and_cleaned_up_before_the_search_is_found_under_its_new_rights(
+    library: Library, database: Database, vectors: Vectors, audit: Audit
+) -> None:
+    """No hit tells of it: its old points are gone, and of its new class the search was not told."""
+    asker, shelf = await library.principal(), await library.base()
+    book = await library.document(shelf, "refund, old")
+
+    async def replace() -> None:
+        searched = generation_key(library.tenant, shelf.generation)
+        await library.version(shelf, book.id, "refund, new", number=2, readers=[asker.reference])
+        await vectors.delete(SPACE, Selector(searched, version=book.version))
+        await library.execute("DELETE FROM eai.kb_chunks WHERE version_id = :v", v=book.version)
+
+    store = Beforehand(vectors, replace)
+    gateway = local_gateway(database, audit)
+    retrieval = Retrieval(QueryRows(database, PEPPERS), gateway, store, audit, store="embedded")
+    assert contents(await ask(retrieval, asker, shelf)) == ["refund, new"]
+
+
 async def test_a_document_deleted_during_the_search_is_gone(
     library: Library, while_: MeanwhileRetrieval
 ) -> None:
     asker, shelf = await library.principal(), await library.base()
     book = await library.document(shelf, "refund")
     delete = "UPDATE eai.kb_documents SET deleting_since = now() WHERE id = :id"
-    retrieval, store = while_(lambda: library.execute(delete, id=book.id))
+    retrieval, _ = while_(lambda: library.execute(delete, id=book.id))
     assert contents(await ask(retrieval, asker, shelf)) == []
+
+
+async def test_a_question_during_which_nothing_changes_is_searched_once(
+    library: Library, while_: MeanwhileRetrieval
+) -> None:
+    asker, shelf = await library.principal(), await library.base()
+    await library.document(shelf, "refund")
+
+    async def nothing() -> None:
+        pass
+
+    retrieval, store = while_(nothing)
+    assert contents(await ask(retrieval, asker, shelf)) == ["refund"]
     assert len(store.asked) == 1

@@ -31,7 +31,7 @@ from eai.retrieval.repository import QueryRows
 from eai.retrieval.rows import OpenedRow
 from eai.retrieval.service import QueryAnswer, Retrieval
 from tests.factories.retrieval import MASTER, MODEL, PEPPERS, Asker, Library, Shelf, ask, contents, gateway_of
-from tests.factories.stores import Meanwhile
+from tests.factories.stores import Action, Meanwhile
 
 REFUND = "refund for customers"
 
@@ -382,12 +382,16 @@ async def test_what_was_torn_or_changed_while_it_was_searched_is_not_kept(
     asker, shelf = await library.principal(), await library.base()
     await library.document(shelf, "open refund")
 
-    async def meanwhile() -> None:
-        await library.document(shelf, "new refund")
+    def meanwhile(passage: str) -> Action:
+        async def happens() -> None:
+            await library.document(shelf, passage)
 
-    cached.index._actions.append(meanwhile)
-    assert contents(await cached.ask(asker, shelf)) == ["open refund"]
-    assert sorted(contents(await cached.ask(asker, shelf))) == ["new refund", "open refund"]
+        return happens
+
+    # The first is noticed, since the answer is short, and the question is searched again.
+    cached.index._actions += [meanwhile("third refund"), meanwhile("second refund")]
+    assert sorted(contents(await cached.ask(asker, shelf))) == ["open refund", "second refund"]
+    assert len(contents(await cached.ask(asker, shelf))) == 3
     assert cached.cost[1] == 1
 
 

@@ -102,7 +102,9 @@ class TestTorn:
         moved = {"is_live": True, "classification": 1, "generation": "00000000-0000-0000-0000-000000000006"}
         assert readable_passages(ranked(question(), 1), snapshot([row(1)], base=moved)).is_torn
 
-    def test_a_hit_that_belongs_to_nothing_counts_for_a_short_answer_only(self) -> None:
-        rows = [row(n) for n in range(2, 8)]
-        assert readable_passages(ranked(question(top_k=7), 7), snapshot(rows)).is_torn
-        assert not readable_passages(ranked(question(top_k=6), 7), snapshot(rows)).is_torn
+    def test_what_changed_otherwise_counts_for_a_short_answer_only(self) -> None:
+        rows = [row(n) for n in range(1, 7)]
+        changed = {"content": "another", "rights": "", "tenant_rights": "", "most": None}
+        assert readable_passages(ranked(question(top_k=7), 6), snapshot(rows, bounds=changed)).is_torn
+        assert not readable_passages(ranked(question(top_k=6), 6), snapshot(rows, bounds=changed)).is_torn
+        assert not readable_passages(ranked(question(top_k=7), 6), snapshot(rows)).is_torn
