@@ -86,4 +86,6 @@ async def test_every_way_out_is_passed_in_a_trial(laboratory: Laboratory) -> Non
 
     found = [each for each in call_sites(*WHERE) if not each.site.endswith(PERIODIC)]
     assert len(found) > len(NOT_TRIED)
-    assert {f"{each.site} {each.what}" for each in found if not is_passed(each)} == NOT_TRIED
+    assert {f"{each.site} {each.what}" for each in found if not is_passed(each)} <= NOT_TRIED
+    # Some of these a crowded machine lets happen; but what the code has no more is excused no more.
+    assert {f"{each.site} {each.what}" for each in found} >= NOT_TRIED
