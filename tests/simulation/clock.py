@@ -3,10 +3,15 @@
 Nothing is left to move when every task waits for the scheduler, for a time that has not come, or for a
 lock of PostgreSQL: then it is the scheduler's turn. Statements that are on their way are waited for; one
 that has not come back within a moment is looked up in PostgreSQL, which knows whether it waits for a lock.
+
+Of several that wait for one row PostgreSQL lets whichever is the quickest go on once somebody has changed it.
+So before locks are given back all of them are stopped, and then go on one after the other.
 """
 
 import asyncio
+import os
 import selectors
+import signal
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass
@@ -68,6 +73,7 @@ class StandingLoop(asyncio.SelectorEventLoop):
         self.numbers = count()
         self._now = 0.0
         self._on_their_way: list[Operation] = []
+        self._stopped: list[Operation] = []
         self._turn: asyncio.Future[None] | None = None
         self.on_task: Callable[[asyncio.Task[Any], Context], None] = lambda _, __: None
         self.set_task_factory(lambda loop, coro, **options: NumberedTask(coro, loop=loop, **options))
@@ -77,6 +83,8 @@ class StandingLoop(asyncio.SelectorEventLoop):
         """Time begins anew, tasks are counted anew, and nobody is woken up who slept before."""
         for timer in self._scheduled:  # type: ignore[attr-defined]
             timer.cancel()
+        while self._stopped:
+            self._go_on()
         self._now = 0.0
         self.numbers = count()
 
@@ -104,16 +112,33 @@ class StandingLoop(asyncio.SelectorEventLoop):
 
     def cancel(self, backends: set[int]) -> None:
         """End what those of these backends do that wait for a lock, and wait for its end."""
+        while self._stopped:
+            self._go_on()
         for operation in self._on_their_way:
             if operation.waits and operation.backend in backends:
                 self._cancel_backend(operation.backend)
                 # It is gone in a moment, and until then PostgreSQL may say that it waits.
                 operation.backend, operation.waits = 0, False
 
+    def locks_may_become_free(self) -> None:
+        """Something is about to be given back: of several that wait none may overtake another."""
+        waiting = [each for each in self._on_their_way if each.waits and each not in self._stopped]
+        if len(waiting) + len(self._stopped) < 2:
+            return
+        for operation in waiting:
+            os.kill(operation.backend, signal.SIGSTOP)
+        self._stopped += waiting
+
     def locks_may_be_free(self) -> None:
         """Something was given back: whoever waited may go on by itself."""
         for operation in self._on_their_way:
-            operation.waits = False
+            operation.waits = operation in self._stopped
+
+    def _go_on(self) -> None:
+        """The one that has waited longest of those that are stopped; it may have to wait again."""
+        operation = self._stopped.pop(0)
+        operation.waits = False
+        os.kill(operation.backend, signal.SIGCONT)
 
     async def settled(self) -> None:
         """Return when nothing moves any more."""
@@ -134,13 +159,17 @@ class StandingLoop(asyncio.SelectorEventLoop):
     def idle(self, select: Callable[[float | None], Events]) -> Events:
         if self._turn is None or self._turn.done():
             return select(0.05)
-        self._look([operation for operation in self._on_their_way if operation.waited])
-        pause = FIRST_LOOK_S
-        while any(not operation.waits for operation in self._on_their_way):
-            if events := select(pause):
-                return events
-            self._look(self._on_their_way)
-            pause = min(2 * pause, LAST_LOOK_S)
+        while True:
+            self._look([operation for operation in self._on_their_way if operation.waited])
+            pause = FIRST_LOOK_S
+            while any(not operation.waits for operation in self._on_their_way):
+                if events := select(pause):
+                    return events
+                self._look(self._on_their_way)
+                pause = min(2 * pause, LAST_LOOK_S)
+            if not self._stopped:
+                break
+            self._go_on()
         self._turn.set_result(None)
         return select(0)
 

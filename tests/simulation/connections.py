@@ -113,7 +113,7 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
 
     async def answers(self, sent: Coroutine[Any, Any, Any]) -> Any:
         """What comes back; and whether a statement was a transaction of its own."""
-        answer = await self._answered(sent)
+        answer = await self._answered(sent, is_last=self.pgconn.transaction_status == TransactionStatus.IDLE)
         if self.pgconn.transaction_status == TransactionStatus.IDLE:
             self._is_committed()
         return answer
@@ -122,7 +122,7 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
         if self.pgconn.transaction_status == TransactionStatus.IDLE:
             return
         await self.scheduler.step("COMMIT")
-        await self._answered(super().commit())
+        await self._answered(super().commit(), is_last=True)
         self._is_committed()
 
     async def rollback(self) -> None:
@@ -131,7 +131,7 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
             if actor is not None and not actor.is_dead:
                 await self.scheduler.step("ROLLBACK")
             # The server does as much by itself for a process that died.
-            await self._answered(super().rollback())
+            await self._answered(super().rollback(), is_last=True)
         self.announced.clear()
         self.changes_knowledge = False
         self.scheduler.loop.locks_may_be_free()
@@ -139,14 +139,18 @@ class GatedConnection(psycopg.AsyncConnection[Any]):
     async def close(self) -> None:
         """What a process had begun is over when its connection is: the server would see to it in a moment."""
         if self.pgconn.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+            self.scheduler.loop.locks_may_become_free()
             self.pgconn.exec_(b"ROLLBACK")
             self.scheduler.loop.locks_may_be_free()
         await super().close()
 
-    async def _answered(self, sent: Coroutine[Any, Any, Any]) -> Any:
+    async def _answered(self, sent: Coroutine[Any, Any, Any], *, is_last: bool) -> Any:
+        """What comes back of what was sent; `is_last` for what may end a transaction."""
         actor, backend = current_actor(), self.pgconn.backend_pid
         if actor is not None:
             actor.backends.add(backend)
+        if is_last:
+            self.scheduler.loop.locks_may_become_free()
         self.operation = self.scheduler.loop.begin(backend)
         try:
             return await sent
