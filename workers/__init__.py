@@ -11,6 +11,7 @@ from prometheus_client import start_http_server
 
 from eai.bootstrap import NotStarted, Platform, job_handlers, maintain, start, warm_up
 from eai.kernel.errors import Unavailable
+from eai.platform.cancellation import end_if_cancelled
 from eai.platform.handlers import Group
 from eai.platform.logging import configure_logging
 from eai.platform.settings import Settings, SettingsError, WorkerSettings, load_settings, process_environ
@@ -88,4 +89,5 @@ async def _maintain_forever(platform: Platform) -> None:
             await maintain(platform)
         except Unavailable:
             log.warning("maintenance.postponed", exc_info=True)
+        end_if_cancelled()
         await asyncio.sleep(MAINTENANCE_INTERVAL_S)

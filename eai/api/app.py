@@ -23,6 +23,7 @@ from eai.api.rate_limits import LimitOf
 from eai.api.v1 import routers
 from eai.kernel.errors import EaiError
 from eai.kernel.paging import Cursors
+from eai.platform.cancellation import end_if_cancelled
 
 if TYPE_CHECKING:
     from eai.audit.failures import FailureCounter
@@ -94,6 +95,7 @@ async def _report_forever(failures: "FailureCounter") -> None:
             await failures.report()
         except EaiError:
             log.warning("failures.not_reported", exc_info=True)
+        end_if_cancelled()
 
 
 def _cors(origins: Sequence[str]) -> list[Middleware]:

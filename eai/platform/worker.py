@@ -14,6 +14,7 @@ from procrastinate.exceptions import ConnectorException
 from eai.kernel.errors import EaiError, Unavailable
 from eai.kernel.ids import JobId, TenantId
 from eai.platform import presence
+from eai.platform.cancellation import end_if_cancelled
 from eai.platform.context import WorkContext, enter_work
 from eai.platform.database import Database
 from eai.platform.expiry import erase_expired, tenants_with_due_work
@@ -74,6 +75,7 @@ class Worker:
     async def _carry_forever(self, names: Sequence[str], slots: int) -> None:
         while True:
             await self._carry(names, slots)
+            end_if_cancelled()
             await asyncio.sleep(RECONNECT_AFTER_S)
 
     async def _carry(self, names: Sequence[str], slots: int) -> None:
@@ -182,11 +184,13 @@ class Worker:
                     needs_solitude = await self._jobs.keep(session, run)
                 if let_in is not None and not needs_solitude:
                     await let_in()
+            end_if_cancelled()
 
     async def _sweep_forever(self) -> None:
         while True:
             with suppress(Unavailable, ConnectorException):
                 await self.sweep()
+            end_if_cancelled()
             await asyncio.sleep(self._jobs.pace.sweep_interval_s)
 
     async def _show_forever(self, groups: Collection[Group]) -> None:
@@ -196,6 +200,7 @@ class Worker:
                 with suppress(Unavailable):
                     await presence.show(self._database, process, groups)
                     await presence.processes(self._database)
+                end_if_cancelled()
                 await asyncio.sleep(self._jobs.pace.heartbeat_s)
         finally:
             # Where the database has gone, nobody is told, and soon sees it.

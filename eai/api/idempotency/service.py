@@ -17,6 +17,7 @@ from eai.api.errors import IdempotencyAnswerErased, IdempotencyInProgress, Idemp
 from eai.api.idempotency.records import LEASE, Claim, Replay, Slot, fingerprint_of
 from eai.api.idempotency.repository import Found, Records
 from eai.kernel.errors import EaiError, Unavailable
+from eai.platform.cancellation import end_if_cancelled
 from eai.platform.expiry import erase_expired
 from eai.platform.keys import SealBroken
 
@@ -103,6 +104,7 @@ class Idempotency:
                     await Records(session, claim.slot).renew(claim)
             except Unavailable:
                 log.warning("idempotency.lease_not_renewed", route=claim.slot.route)
+            end_if_cancelled()
 
     async def _settle(self, claim: Claim, mode: Replay, response: Response) -> None:
         """A commit stands whatever becomes of its record, so a failure here is not the caller's."""

@@ -4,10 +4,15 @@ import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 from eai.api.idempotency import repository as idempotency
-from eai.platform.jobs import Pace
+from eai.knowledge.jobs import try_later
+from eai.platform.database import Database
+from eai.platform.handlers import Group, JobHandler
+from eai.platform.jobs import JobRun, Jobs, Pace
+from eai.platform.worker import STOP_WITHIN_S, Worker
 from tests.integration.faults.outages import (
     HURRY,
     Turnstile,
@@ -113,6 +118,42 @@ async def test_a_database_without_a_connection_to_spare_costs_only_refusals(
     assert {id_: shown[id_]["status"] for id_ in load.acknowledged} == dict.fromkeys(
         load.acknowledged, "ready"
     )
+
+
+async def test_a_worker_that_is_told_to_stop_while_the_database_is_away_stops(victim: Victim) -> None:
+    async def run(_: JobRun) -> None:
+        """There is no such job."""
+
+    database = Database(victim.server.app_url)
+    await database.open()
+    jobs = Jobs(database)
+    handlers = {f"test.{group}": JobHandler(run, try_later(database, jobs), group) for group in Group}
+    before = await _carriers(victim)
+    working = asyncio.create_task(Worker(database, jobs, handlers).run())
+
+    async def works() -> bool:
+        return await _carriers(victim) == before + len(Group)
+
+    await eventually(works)
+    await victim.stop_immediately()
+    try:
+        working.cancel()
+        await asyncio.wait([working], timeout=2 * STOP_WITHIN_S)
+        assert working.cancelled()
+    finally:
+        await victim.start()
+        working.cancel()
+        await asyncio.wait([working])
+        await database.close()
+
+
+async def _carriers(victim: Victim) -> int:
+    """What brings jobs of one group to one process counts once."""
+    async with await psycopg.AsyncConnection.connect(victim.server.admin_url) as admin:
+        found = await admin.execute("SELECT count(*) FROM eai_jobs.procrastinate_workers")
+        row = await found.fetchone()
+        assert row is not None
+        return int(row[0])
 
 
 async def test_a_frozen_process_lets_go_of_its_rows_before_its_jobs_are_given_to_others(
