@@ -11,6 +11,7 @@ from psycopg import sql
 from sqlalchemy import create_engine, make_url
 
 import eai.audit.models
+import eai.connectors.models
 import eai.finops.models
 import eai.gateway.models
 import eai.identity.models
@@ -29,6 +30,7 @@ from tests.conftest import DatabaseUrls
 
 MODELS = (
     eai.audit.models,
+    eai.connectors.models,
     eai.finops.models,
     eai.gateway.models,
     eai.identity.models,
