@@ -128,7 +128,7 @@ class ApiKeys:
         if row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= await rows.now()):
             raise KeyNotLive
         grace = timedelta(seconds=rotation.grace_seconds)
-        row, credential = await self._issuing.rotate(rows, row, grace, rotation_id)
+        row, credential = await self._issuing.rotate(rows, row, grace, rotation_id, by=subject.principal)
         facts: dict[str, Canonical] = {"grace_seconds": rotation.grace_seconds}
         await self._record(session, subject, AuditAction.API_KEY_ROTATE, row, facts)
         return _with_secret(row, credential)

@@ -1,4 +1,7 @@
-"""How a key's row comes to be, and how an answer that was lost on its way is given once more."""
+"""How a key's row comes to be, and how an answer that was lost on its way is given once more.
+
+Every secret is made here, and whoever is told one is put on record as a holder in the same transaction.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,6 +12,7 @@ from eai.identity.credentials import Credential, Peppers
 from eai.identity.errors import SecretAlreadyShown
 from eai.identity.models import ApiKey
 from eai.identity.repository import ApiKeyRows
+from eai.identity.secret_holders import SecretHolders
 from eai.kernel.ids import ApiKeyId, PrincipalId
 
 REISSUE_WINDOW = timedelta(minutes=10)
@@ -47,7 +51,10 @@ class Issuing:
             expires_at=expires_at,
             created_by=created_by,
         )
-        return None if row is None else (row, made)
+        if row is None:
+            return None
+        await SecretHolders(rows.session, rows.tenant).add(principal, created_by)
+        return row, made
 
     async def issue_again(
         self, rows: ApiKeyRows, key: ApiKeyId, created_by: PrincipalId | None
@@ -55,7 +62,8 @@ class Issuing:
         """The key as its creator made it a moment ago, with another secret in place of the lost one.
 
         Raises SecretAlreadyShown once `REISSUE_WINDOW` is over or the key has had a life of its own:
-        by then somebody uses it, and a late repetition must not end that.
+        by then somebody uses it, and a late repetition must not end that. The creator is on record as a
+        holder since the first answer.
         """
         row = await rows.hold(key, ApiKey.created_by.is_not_distinct_from(created_by))
         is_late = row.created_at + REISSUE_WINDOW < await rows.now()
@@ -70,9 +78,9 @@ class Issuing:
         return credential
 
     async def rotate(
-        self, rows: ApiKeyRows, row: ApiKey, grace: timedelta, rotation: UUID
+        self, rows: ApiKeyRows, row: ApiKey, grace: timedelta, rotation: UUID, *, by: PrincipalId
     ) -> tuple[ApiKey, Credential]:
-        """A fresh secret; the old one opens until `grace` is over, any older one no more.
+        """A fresh secret, told to `by`; the old one opens until `grace` is over, any older one no more.
 
         The same `rotation` again replaces the secret whose answer was lost and leaves the old one its
         grace: whoever repeats the request has nothing else to go by. Raises SecretAlreadyShown once
@@ -92,4 +100,5 @@ class Issuing:
                 "previous_expires_at": await rows.now() + grace if keeps_old else None,
                 "last_rotation": rotation,
             }
+        await SecretHolders(rows.session, rows.tenant).add(row.principal_id, by)
         return await rows.change(row.id, **changes), made

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ARRAY, LargeBinary, SmallInteger, Text
+from sqlalchemy import ARRAY, LargeBinary, SmallInteger, Text, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from eai.platform.schema import Row, TenantRow
@@ -68,3 +68,14 @@ class ApiKey(RevisedRow):
     last_rotation: Mapped[UUID | None]
     expires_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+
+
+class SecretHolder(Row):
+    """That a principal has been told a secret of another; the row is its own key, and outlives both."""
+
+    __tablename__ = "principal_secret_holders"
+
+    tenant_id: Mapped[UUID] = mapped_column(primary_key=True)
+    principal_id: Mapped[UUID] = mapped_column(primary_key=True)
+    holder_id: Mapped[UUID] = mapped_column(primary_key=True)
+    since: Mapped[datetime] = mapped_column(server_default=func.now())

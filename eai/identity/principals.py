@@ -19,6 +19,7 @@ from eai.identity.grants import require_clearance_change, require_role_change
 from eai.identity.models import Principal
 from eai.identity.repository import GroupRows, Memberships, PrincipalRows
 from eai.identity.schemas import NewPrincipal, PrincipalOut, PrincipalPatch
+from eai.identity.secret_holders import SecretHolders
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import PrincipalId, TenantId
 from eai.kernel.paging import Page, PageRequest
@@ -58,6 +59,8 @@ class Principals:
         )
         if row is None:
             return await self._created_before(session, subject, principal)
+        # Whoever makes a principal can have a key of it made, by themselves or by somebody they ask.
+        await SecretHolders(session, subject.tenant).add(principal, subject.principal)
         await Memberships(session, subject.tenant).set_groups(principal, new.groups)
         if self._warns_of_conflicts:
             warn_of_conflicting_duties(row.id, map(Role, row.roles))

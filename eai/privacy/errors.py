@@ -10,6 +10,6 @@ class ErasureNotPermitted(Forbidden):
 
 
 class SelfErasureForbidden(Forbidden):
-    """Nobody makes what the audit says of them unreadable, nor has what they made do it."""
+    """Nobody makes what the audit says of them unreadable, nor has what they hold a secret of do it."""
 
     code = "self_erasure_forbidden"

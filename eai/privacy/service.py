@@ -14,8 +14,8 @@ from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
 from eai.audit.repository import AuditRows
 from eai.audit.service import Audit
 from eai.identity.errors import PrincipalUnknown
-from eai.identity.models import ApiKey, Principal
-from eai.identity.repository import ApiKeyRows, PrincipalRows
+from eai.identity.repository import PrincipalRows
+from eai.identity.secret_holders import SecretHolders
 from eai.kernel.ids import JobId, TenantId
 from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.documents.submitter import submitter
@@ -49,7 +49,7 @@ class Erasures:
     ) -> ErasureOut:
         """Queue an erasure; the same id again returns it.
 
-        Raises PrincipalUnknown, and SelfErasureForbidden for the details of the caller, or of who made it.
+        Raises PrincipalUnknown, and SelfErasureForbidden for details of the caller, or of who is behind it.
         """
         await _check_principal(session, subject, new.principal_id)
         rows, job = ErasureRows(session, subject.tenant), JobId(uuid4())
@@ -151,7 +151,8 @@ async def identifiers_resealed(
 async def _check_principal(session: AsyncSession, subject: Subject, principal: UUID | None) -> None:
     if principal is None:
         return
-    if principal == subject.principal or await _is_made_by(session, subject, principal):
+    # Whoever ever held a secret of the caller may be who is asking.
+    if await SecretHolders(session, subject.tenant).is_behind(principal, [subject.principal]):
         raise SelfErasureForbidden
     if principal == subject.tenant:
         # The tenant stands in where an event is about nobody: its details are nobody's to erase.
@@ -161,15 +162,6 @@ async def _check_principal(session: AsyncSession, subject: Subject, principal: U
     if not await AuditRows(session, subject.tenant).detail_keys([principal]):
         # Whoever was removed may still have details.
         raise PrincipalUnknown.at("principal_id")
-
-
-async def _is_made_by(session: AsyncSession, subject: Subject, principal: UUID) -> bool:
-    """Whether that principal made the caller, or the caller's key: it holds the secret, and may be asking."""
-    principals, keys = PrincipalRows(session, subject.tenant), ApiKeyRows(session, subject.tenant)
-    if await principals.find(subject.principal, Principal.created_by == principal) is not None:
-        return True
-    key = subject.api_key
-    return key is not None and await keys.find(key, ApiKey.created_by == principal) is not None
 
 
 def _shown(row: Erasure, outcomes: Counter[str]) -> ErasureOut:

@@ -10,7 +10,7 @@ class NotHeld(Conflict):
 
 
 class SelfReviewForbidden(Forbidden):
-    """Who brought a document or its text, or made the principal or key that did, does not decide about it."""
+    """Who brought a document or its text, or ever held a secret of who did, does not decide about it."""
 
     code = "self_review_forbidden"
 

@@ -11,8 +11,7 @@ from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Actor, AuditEntry, Evidence, Resource
 from eai.audit.service import Audit
-from eai.identity.models import ApiKey, Principal
-from eai.identity.repository import ApiKeyRows, PrincipalRows
+from eai.identity.secret_holders import SecretHolders
 from eai.ingestion.repository import JOB_NAME, NO_RIGHTS, placement_of, submitter_of
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import NotFound
@@ -62,7 +61,7 @@ class _Case:
 
     @property
     def submitter(self) -> Actor:
-        """Who asked for the text to be taken in, the last time, and with which key."""
+        """Who asked for the text to be taken in, the last time."""
         return submitter_of(self.base.tenant, self.hold.parameters).actor
 
     @property
@@ -203,24 +202,11 @@ class Reviews:
 
 
 async def _check_another(case: _Case, author: UUID | None) -> None:
-    """Raise SelfReviewForbidden where the steward is behind the document, its text or who submitted it.
-
-    Whoever makes a principal or a key holds its secret, and may have submitted under another name.
-    """
-    steward, key = case.subject.principal, case.submitter.api_key
-    behind = [
-        each for each in (author, case.version.created_by, case.submitter.principal) if each is not None
-    ]
-    if steward in behind:
-        raise SelfReviewForbidden
-    principals, keys = (
-        PrincipalRows(case.session, case.base.tenant),
-        ApiKeyRows(case.session, case.base.tenant),
-    )
-    for principal in set(behind):
-        if await principals.find(principal, Principal.created_by == steward) is not None:
-            raise SelfReviewForbidden
-    if key is not None and await keys.find(key, ApiKey.created_by == steward) is not None:
+    """Raise SelfReviewForbidden where the steward is behind the document, its text or who submitted it."""
+    named = (author, case.version.created_by, case.submitter.principal)
+    brought_by = {each for each in named if each is not None}
+    holders = SecretHolders(case.session, case.base.tenant)
+    if await holders.is_behind(case.subject.principal, brought_by):
         raise SelfReviewForbidden
 
 

@@ -7,7 +7,7 @@ from tests.api.test_privacy_routes import ERASURES, MAIL, code_of, ended, erased
 from tests.api.test_review_routes import ORDER, settled
 from tests.conftest import DatabaseUrls
 from tests.integration.faults.outages import eventually, somebody_waits
-from tests.stack import Company, Json, Person
+from tests.stack import Caller, Company, Json, Person, Stack
 
 __all__ = ["officer"]
 
@@ -103,5 +103,32 @@ async def test_nobody_has_their_own_details_erased_by_what_they_made(
         )
         key = (await makes_key.made("/v1/api-keys", {"principal_id": made["id"]}))["api_key"]
         answer = await officer.api.post(ERASURES, json=body, headers={"authorization": f"Bearer {key}"})
+        assert code_of(answer) == (403, "self_erasure_forbidden")
+    assert (await erased(officer, "remove", principal_id=maker.id))["audit_details_erased"] is True
+
+
+async def test_nobody_has_their_own_details_erased_by_what_they_hold_a_secret_of(
+    stack: Stack, company: Company, officer: Person
+) -> None:
+    """Another's key that they rotated, what theirs has made in turn, and with theirs deleted."""
+    maker = await company.person("tenant_admin", "data_steward", clearance="confidential")
+    service: Json = {"kind": "service", "roles": ["tenant_admin", "data_steward"]}
+    body = {"action": "remove", "principal_id": maker.id, "reason": "Case 17"}
+
+    async def made(by: Caller, name: str) -> tuple[str, Json]:
+        robot = (await by.made("/v1/principals", {**service, "name": name}))["id"]
+        return robot, await by.made("/v1/api-keys", {"principal_id": robot})
+
+    _, key = await made(company.admin, "another's")
+    rotated = await maker.api.made(f"/v1/api-keys/{key['id']}/rotate", {}, status=200)
+    robot, first = await made(maker.api, "first")
+    _, second = await made(stack.caller(first["api_key"]), "second")
+    _, third = await made(stack.caller(second["api_key"]), "third")
+    founder = (await company.admin.got("/v1/me"))["principal"]["id"]
+    of_founder = await stack.caller(third["api_key"]).post(ERASURES, json={**body, "principal_id": founder})
+    assert code_of(of_founder) == (403, "self_erasure_forbidden")
+    assert (await company.admin.delete(f"/v1/principals/{robot}")).status_code == 204
+    for each in (rotated, second, third):
+        answer = await stack.caller(each["api_key"]).post(ERASURES, json=body)
         assert code_of(answer) == (403, "self_erasure_forbidden")
     assert (await erased(officer, "remove", principal_id=maker.id))["audit_details_erased"] is True

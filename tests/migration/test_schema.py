@@ -11,6 +11,7 @@ from psycopg import sql
 from sqlalchemy import create_engine, make_url
 
 import eai.audit.models
+import eai.connectors.models
 import eai.finops.models
 import eai.gateway.models
 import eai.identity.models
@@ -29,6 +30,7 @@ from tests.conftest import DatabaseUrls
 
 MODELS = (
     eai.audit.models,
+    eai.connectors.models,
     eai.finops.models,
     eai.gateway.models,
     eai.identity.models,
@@ -150,6 +152,17 @@ def test_the_audit_is_append_only_for_the_application(admin: psycopg.Connection)
     assert {privilege for _, privilege in granted} == {"SELECT"}
 
 
+def test_the_record_of_who_held_secrets_is_append_only_for_the_application(admin: psycopg.Connection) -> None:
+    granted = admin.execute("""
+        SELECT privilege_type FROM information_schema.table_privileges
+         WHERE grantee = 'eai_app' AND table_schema = 'eai' AND table_name = 'principal_secret_holders'""")
+    assert {privilege for (privilege,) in granted} == {"SELECT", "INSERT"}
+    points_at = admin.execute("""
+        SELECT confrelid::regclass::text FROM pg_constraint
+         WHERE conrelid = 'eai.principal_secret_holders'::regclass AND contype = 'f'""")
+    assert points_at.fetchall() == [("eai.tenants",)]
+
+
 def test_only_the_named_steps_run_with_the_rights_of_others(admin: psycopg.Connection) -> None:
     found = admin.execute("""
         SELECT p.proname, r.rolname, p.proconfig FROM pg_proc p
@@ -208,7 +221,7 @@ async def test_migrating_twice_changes_nothing(database_urls: DatabaseUrls) -> N
     await migrate(database_urls.admin, database_urls.app)
     with psycopg.connect(database_urls.admin) as admin:
         versions = admin.execute("SELECT version_num FROM eai.schema_version").fetchall()
-    assert versions == [("0028",)]
+    assert versions == [("0029",)]
 
 
 async def test_two_processes_may_migrate_a_new_database_at_once(database_urls: DatabaseUrls) -> None:
