@@ -157,7 +157,7 @@ class DocumentOut(Schema):
 
 
 class VersionOut(Schema):
-    """One version of a document."""
+    """One version of a document. `content_hash` is told of the one that answers, as the document tells it."""
 
     id: UUID
     version: str

@@ -86,15 +86,11 @@ class Documents:
     ) -> Page[VersionOut]:
         """The versions of a document that `subject` may see, newest first."""
         base, row = await find_document(session, subject, base_reference, reference)
-        rows = VersionRows(session, base.tenant, DocumentId(row.id))
-        found = await rows.page(page)
+        found = await VersionRows(session, base.tenant, DocumentId(row.id)).page(page)
         shown = found[: page.limit]
         key = (str(shown[-1].number),) if len(found) > page.limit else None
         is_shown = await ConnectorRows(session, base.tenant).is_shown(row.source_connector)
-        parts = await rows.rights_of_parts()
-        return Page(
-            [version_out(subject, base, row, each, is_shown=is_shown, parts=parts) for each in shown], key
-        )
+        return Page([version_out(subject, base, row, each, is_shown=is_shown) for each in shown], key)
 
     async def patch(
         self,

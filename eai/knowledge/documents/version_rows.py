@@ -19,7 +19,6 @@ from eai.platform.schema import Json
 
 ON_ITS_WAY = ("pending", "processing")
 HELD = "quarantined"
-READY = "ready"
 HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content), defer(DocumentVersion.dlp_spans))
 
 
@@ -143,19 +142,6 @@ class VersionRows:
             statement = statement.where(DocumentVersion.number < int(page.after[0]))
         ordered = statement.order_by(DocumentVersion.number.desc()).limit(page.limit + 1)
         return (await self._session.scalars(ordered.options(*HEAVY))).all()
-
-    async def rights_of_parts(self) -> list[Mapping[str, Any]]:
-        """The rights of parts of every version's text; the level that was found in one is as of a part."""
-        found = DocumentVersion.dlp["level"].astext
-        statement = select(DocumentVersion.chunk_rights, found).where(
-            *self._mine(), (func.jsonb_array_length(DocumentVersion.chunk_rights) > 0) | found.is_not(None)
-        )
-        parts: list[Mapping[str, Any]] = []
-        for spans, level in await self._session.execute(statement):
-            parts += spans
-            if level is not None:
-                parts.append({"start": 0, "end": 0, "readers": None, "classification": level})
-        return parts
 
     async def update(self, version: VersionId, values: Mapping[str, Any]) -> None:
         """Change a version's row."""
