@@ -19,7 +19,7 @@ from eai.knowledge.documents.schemas import (
 )
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
-from eai.platform.i18n import Language, messages
+from eai.platform.i18n import words_of
 from eai.tenants.dlp_rules import DlpEntity
 
 
@@ -34,9 +34,9 @@ def document_out(
         title=document.title,
         status=DocumentStatus(shown.status),
         version=str(shown.number),
-        pending_version=None if view.newest.id == shown.id else _pending(view.newest),
+        pending_version=None if view.newest.id == shown.id else _pending(base, view.newest),
         job_id=view.newest.job_id if base.rights.can_write and view.newest.status != "ready" else None,
-        error=_error_out(shown.error),
+        error=_error_out(base, shown.error),
         classification=effective_level(base, document),
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
@@ -76,7 +76,7 @@ def version_out(
         content_type=version.content_type,
         content_hash=content_hash_told(subject, base, document, version) if is_shown else None,
         language=version.language,
-        error=_error_out(version.error),
+        error=_error_out(base, version.error),
         created_at=version.created_at,
         updated_at=version.updated_at,
     )
@@ -95,24 +95,23 @@ def content_hash_told(
     return version.content_hash.hex() if _reads_all_of(subject, base, document, version) else None
 
 
-def _pending(version: DocumentVersion) -> PendingVersion:
+def _pending(base: BaseHandle, version: DocumentVersion) -> PendingVersion:
     return PendingVersion(
         version=str(version.number),
         status=DocumentStatus(version.status),
-        error=_error_out(version.error),
+        error=_error_out(base, version.error),
     )
 
 
-def _error_out(error: Mapping[str, Any] | None) -> DocumentError | None:
+def _error_out(base: BaseHandle, error: Mapping[str, Any] | None) -> DocumentError | None:
+    """The error, with its details for who may write: they tell what was found in a text that nobody reads."""
     if error is None:
         return None
-    code, details = error["code"], dict(error.get("details", {}))
-    # A code of an older version may have no words any more.
-    message = messages().get(code)
+    code, details = error["code"], dict(error.get("details", {})) if base.rights.can_write else {}
     return DocumentError(
         code=code,
         details=details,
-        message_i18n={each.value: message.say(each, details) if message else code for each in Language},
+        message_i18n={each.value: text for each, text in words_of(code, details).items()},
         docs_url=f"/docs/errors/{code}",
     )
 

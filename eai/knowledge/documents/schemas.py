@@ -91,7 +91,10 @@ class DocumentAcl(Schema):
 
 
 class DocumentError(Schema):
-    """Why a text was not taken in: the stable code, its values, and what to do in every language."""
+    """Why a text was not taken in: the stable code, its values, and what to do in every language.
+
+    The values are told to those who may write, and are left out otherwise.
+    """
 
     code: str
     details: dict[str, Any]
