@@ -19,7 +19,6 @@ from eai.gateway.schemas import Labels
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
-from eai.ingestion.levels import levels_of
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
 from eai.ingestion.screening import moved_by
 from eai.ingestion.submission import Accepted, Revision, Text
@@ -31,7 +30,7 @@ from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import DocumentChanges, SpanRights, StoredVersion, VersionDraft
 from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
 from eai.knowledge.documents.intake import find_other_copy
-from eai.knowledge.documents.levels import effective_level
+from eai.knowledge.documents.levels import effective_level, levels_of
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows

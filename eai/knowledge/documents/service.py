@@ -20,6 +20,7 @@ from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_ch
 from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.replacing import change_document
 from eai.knowledge.documents.schemas import DocumentAcl, DocumentOut, DocumentPatch, VersionOut
+from eai.knowledge.documents.source_levels import require_source_levels
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.documents.view_rows import DocumentFilter, ViewRows
@@ -134,16 +135,18 @@ class Documents:
     ) -> DocumentOut:
         """Change who may read the document; binding for the next query, before any point has moved.
 
-        Raises PrincipalUnknown, ClearanceExceeded, PermissionMissing, and InvalidInput where a reason is
-        missing.
+        Raises SourceConnectorRefused, PrincipalUnknown, ClearanceExceeded, PermissionMissing, and
+        InvalidInput where a reason is missing.
         """
         base, row = await hold_document(session, subject, base_reference, reference, revision)
-        before = effective_level(base, row)
-        changed = await change_document(session, self._jobs, subject, base, row, changes=_acl_changes(acl))
-        if acl.chunk_readers is not None:
-            spans = tuple(given.span() for given in acl.chunk_readers)
-            if await change_spans(session, self._jobs, subject, base, row, spans, acl.reason):
-                changed |= {"chunk_readers"}
+        before, changes = effective_level(base, row), _acl_changes(acl)
+        spans = None if acl.chunk_readers is None else tuple(given.span() for given in acl.chunk_readers)
+        await require_source_levels(session, base, row, changes, spans)
+        changed = await change_document(session, self._jobs, subject, base, row, changes=changes)
+        if spans is not None and await change_spans(
+            session, self._jobs, subject, base, row, spans, acl.reason
+        ):
+            changed |= {"chunk_readers"}
         out = await self.describe(session, subject, base, DocumentId(row.id))
         if changed:
             await self._audit.record(
