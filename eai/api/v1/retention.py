@@ -133,7 +133,8 @@ async def place_legal_hold(
 ) -> LegalHoldOut:
     """Keep a document, or every document of a base, from being removed: it neither expires nor is deleted.
 
-    Whoever tries is told 409 `under_legal_hold`. Replaced texts are kept too.
+    Whoever tries is told 409 `under_legal_hold`; so is whoever would write over title, metadata or source.
+    Replaced texts are kept too, and texts that were stored before the hold whatever is found in them.
     """
     placed = await services.legal_holds.place(session, caller, new_id, new)
     return tags.show(placed, placed.revision)

@@ -17,6 +17,7 @@ from eai.knowledge.documents.access import find_document, hold_document
 from eai.knowledge.documents.answers import document_out, version_out
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
+from eai.knowledge.documents.kept import refuse_other_words
 from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.replacing import change_document
 from eai.knowledge.documents.schemas import DocumentAcl, DocumentOut, DocumentPatch, VersionOut
@@ -103,13 +104,14 @@ class Documents:
         *,
         revision: int | None,
     ) -> DocumentOut:
-        """Change title and metadata. Raises what the screen has against them."""
+        """Change title and metadata. Raises what the screen has against them, and UnderLegalHold."""
         base, row = await hold_document(session, subject, base_reference, reference, revision)
         given = {f for f in ("title", "metadata") if getattr(patch, f) is not None}
         changes = DocumentChanges(frozenset(given), title=patch.title, metadata=patch.metadata or {})
         changes = await screened_changes(
             self._screen, session, subject, ShownFields.of(row, {}), changes, is_alone=True
         )
+        await refuse_other_words(session, base, row, changes)
         changed = await change_document(session, self._jobs, subject, base, row, changes=changes)
         out = await self.describe(session, subject, base, DocumentId(row.id))
         if changed:

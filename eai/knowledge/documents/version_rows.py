@@ -19,6 +19,8 @@ from eai.platform.schema import Json
 
 ON_ITS_WAY = ("pending", "processing")
 HELD = "quarantined"
+BLOCKED = "dlp_blocked"
+"""Why a version failed of which nothing may be stored; what a legal hold keeps of it is never processed."""
 HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content), defer(DocumentVersion.dlp_spans))
 
 
@@ -80,6 +82,11 @@ class VersionRows:
             .execution_options(synchronize_session=False)
         )
 
+    async def intended(self) -> Sequence[Json]:
+        """What each version that does not answer yet is to bring, if anything."""
+        statement = select(DocumentVersion.intended).where(*self._mine(), DocumentVersion.status != "ready")
+        return [each for each in await self._session.scalars(statement) if each]
+
     async def close_newer(self, serving: VersionId, error: Json) -> None:
         """Close every version newer than `serving` that may still answer, as failed with `error`."""
         present = aliased(DocumentVersion)
@@ -90,6 +97,7 @@ class VersionRows:
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.number > number.scalar_subquery())
             .where(DocumentVersion.status.in_((*ON_ITS_WAY, HELD, "failed")))
+            .where(DocumentVersion.error["code"].astext.is_distinct_from(BLOCKED))
             .values(status="failed", error=error)
             .execution_options(synchronize_session=False)
         )
