@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from eai.api.field_faults import told
-from eai.platform.i18n import Language, messages
+from eai.platform.i18n import Language, words_of
 from eai.platform.job_history import JobStatus
 
 
@@ -27,7 +27,10 @@ class JobProgress(BaseModel):
 
 
 class JobError(BaseModel):
-    """Why a job was given up, and what to do about it."""
+    """Why a job was given up, and what to do about it.
+
+    `details` are for who may write where the job works: they may tell what was found in a text.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,15 +61,15 @@ class JobOut(BaseModel):
     updated_at: datetime
 
 
-def job_out(status: JobStatus, language: Language) -> JobOut:
-    """The job in the words of `language`."""
+def job_out(status: JobStatus, language: Language, *, has_details: bool) -> JobOut:
+    """The job in the words of `language`; without `has_details` its error is told by its code alone."""
     return JobOut(
         id=status.id,
         name=status.name,
         state=status.state,
         attempt=status.attempt,
         progress=JobProgress(**status.progress),
-        error=None if status.error is None else _error(status.error, language),
+        error=None if status.error is None else _error(status.error, language, has_details=has_details),
         knowledge_base_id=status.parameters.get("base"),
         document_id=status.parameters.get("document"),
         created_at=status.created_at,
@@ -74,13 +77,11 @@ def job_out(status: JobStatus, language: Language) -> JobOut:
     )
 
 
-def _error(error: Mapping[str, Any], language: Language) -> JobError:
-    code, details = error["code"], dict(error["details"])
+def _error(error: Mapping[str, Any], language: Language, *, has_details: bool) -> JobError:
+    code, details = error["code"], dict(error["details"]) if has_details else {}
     if isinstance(fields := details.get("fields"), list):
         details["fields"] = told(fields, language)
-    # A code of an older version may have no words any more.
-    message = messages().get(code)
-    texts = {each: message.say(each, details) if message else code for each in Language}
+    texts = words_of(code, details)
     return JobError(
         code=code,
         message=texts[language],

@@ -18,7 +18,6 @@ from eai.gateway.calls import Caller, Operation
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent
 from eai.ingestion.extraction import accepted_type, check_size
-from eai.ingestion.levels import levels_of
 from eai.ingestion.replacement import Replacement
 from eai.ingestion.repository import JOB_NAME, load_work, parameters_of, placed
 from eai.ingestion.schemas import DocumentFields
@@ -36,6 +35,7 @@ from eai.knowledge.documents.intake import (
     find_submitted,
     hold_external_document,
 )
+from eai.knowledge.documents.levels import levels_of
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
 from eai.knowledge.receipts.service import id_of_repetition
 from eai.platform.jobs import Jobs

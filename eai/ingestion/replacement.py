@@ -19,7 +19,6 @@ from eai.gateway.schemas import Labels
 from eai.gateway.service import Gateway
 from eai.ingestion.errors import DuplicateContent, NothingToRetry
 from eai.ingestion.extraction import accepted_type, check_size
-from eai.ingestion.levels import levels_of
 from eai.ingestion.repository import JOB_NAME, parameters_of, placed
 from eai.ingestion.screening import moved_by
 from eai.ingestion.submission import Accepted, Revision, Text
@@ -31,10 +30,11 @@ from eai.knowledge.chunks.spans import spans_from_rows
 from eai.knowledge.documents.drafts import DocumentChanges, SpanRights, StoredVersion, VersionDraft
 from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
 from eai.knowledge.documents.intake import find_other_copy
-from eai.knowledge.documents.levels import effective_level
+from eai.knowledge.documents.kept import refuse_other_words
+from eai.knowledge.documents.levels import effective_level, levels_of
 from eai.knowledge.documents.replacing import add_version, amend_version, change_document
 from eai.knowledge.documents.span_rights import change_spans
-from eai.knowledge.documents.version_rows import ON_ITS_WAY, VersionRows
+from eai.knowledge.documents.version_rows import BLOCKED, ON_ITS_WAY, VersionRows
 from eai.knowledge.errors import ChunkReadersRequired, DocumentNotReady
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
@@ -64,7 +64,12 @@ class _Held:
         return VersionRows(self.session, self.base.tenant, self.id)
 
     async def has_text(self) -> bool:
-        """Whether what was submitted as the newest version is there: of a blocked text nothing is kept."""
+        """Whether what was submitted as the newest version may be taken up again.
+
+        Of a blocked text nothing is kept, or, for a legal hold, never to be processed.
+        """
+        if (self.newest.error or {}).get("code") == BLOCKED:
+            return False
         return await self.versions.size(VersionId(self.newest.id)) > 0
 
     @property
@@ -106,8 +111,8 @@ class Replacement:
         """Store a new text with its job; where the text is what it was, only apply the rest.
 
         A text that failed is queued again. The caller holds `row`. Raises InvalidInput,
-        SourceConnectorRefused, ChunkReadersRequired, DuplicateContent, ContentRejected, and what stands
-        against the text, its level or its rights.
+        SourceConnectorRefused, ChunkReadersRequired, DuplicateContent, ContentRejected, UnderLegalHold, and
+        what stands against the text, its level or its rights.
         """
         held = await self._held(session, subject, base, row)
         if revision.is_repeated and (made := await held.versions.find(revision.version)) is not None:
@@ -152,13 +157,17 @@ class Replacement:
     async def _screened(
         self, held: _Held, wanted: _Wanted, source: Stamp, *, is_alone: bool = False
     ) -> _Wanted:
-        """What is wanted with what may be kept of its fields. Raises what stands against them or a level."""
+        """What is wanted with what may be kept of its fields. Raises what stands against them or a level.
+
+        Raises UnderLegalHold where they would be written over while the document is held.
+        """
         fields = ShownFields.of(held.row, {} if held.is_newest_serving else held.newest.intended)
         changes = await screened_changes(
             self._screen, held.session, held.subject, fields, wanted.changes, is_alone=is_alone
         )
         wanted = replace(wanted, changes=changes)
         source.require_levels(_levels(held, wanted))
+        await refuse_other_words(held.session, held.base, held.row, changes)
         return wanted
 
     async def _held(

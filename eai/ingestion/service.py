@@ -46,7 +46,7 @@ from eai.ingestion.screening import told
 from eai.ingestion.submission import Accepted, Revision, Submission
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import EaiError, Unavailable
-from eai.kernel.ids import DocumentId, VersionId, chunk_id
+from eai.kernel.ids import BaseId, DocumentId, VersionId, chunk_id
 from eai.knowledge.bases.handle import StoredGeneration
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.documents.access import hold_document
@@ -58,6 +58,7 @@ from eai.knowledge.documents.intake import (
     is_overtaken,
     set_version_status,
 )
+from eai.knowledge.documents.kept import is_text_kept
 from eai.knowledge.documents.overwritten import follow_anew
 from eai.knowledge.documents.serving import (
     Beside,
@@ -173,9 +174,10 @@ class Ingestion:
             await self._jobs.fail(session, run, error)
             told = {"code": error.code, "details": dict(error.details)}
             version = VersionId(UUID(parameters["version"]))
+            is_forgotten = isinstance(error, DlpBlocked) and not await _is_kept(session, run)
             if not await set_version_status(session, run.tenant, version, "failed", error=told):
                 return
-            if isinstance(error, DlpBlocked):
+            if is_forgotten:
                 await forget_text(session, run.tenant, DocumentId(UUID(parameters["document"])), version)
             await self._audit.record(
                 session,
@@ -356,11 +358,12 @@ class Ingestion:
 
         Once a part does not answer, the store may hold some of its points. It is then deleted like any
         other document: out of sight at once, and for good when the store is back. Where a newer text has
-        come meanwhile, the document stays for that one, and a worker clears up behind this one.
+        come meanwhile, the document stays for that one, and a worker clears up behind this one. Where a legal
+        hold has come, the document stays for that, and a worker closes its text.
         """
         with suppress(Unavailable, Fenced):
             async with self._database.transaction(run.tenant) as session:
-                if await is_overtaken(session, work.base, work.stored):
+                if await is_overtaken(session, work.base, work.stored) or await _is_kept(session, run):
                     await self._jobs.hand_back(session, run, after_s=0, counts_as_failure=False)
                     return
                 await self._jobs.fail(session, run, error)
@@ -382,6 +385,12 @@ class Ingestion:
                         **_reasons(error),
                     },
                 )
+
+
+async def _is_kept(session: AsyncSession, run: JobRun) -> bool:
+    base, document = BaseId(UUID(run.parameters["base"])), DocumentId(UUID(run.parameters["document"]))
+    version = VersionId(UUID(run.parameters["version"]))
+    return await is_text_kept(session, run.tenant, base, document, version)
 
 
 def _all_of(batches: int) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ class DocumentNotReady(Conflict):
 
 
 class UnderLegalHold(Conflict):
-    """A legal hold keeps what was to be removed."""
+    """A legal hold keeps what was to be removed or written over."""
 
     code = "under_legal_hold"
 

@@ -1,5 +1,7 @@
 """Every query on legal holds, and the one question that each removal asks first."""
 
+from datetime import datetime
+
 from sqlalchemy import ColumnElement, and_, exists, not_, or_, select, text
 
 from eai.access.classification import Classification
@@ -22,15 +24,21 @@ class LegalHoldRows(Rows[LegalHold]):
         """
         await self.session.execute(_EXCLUSIVE, {"lock": self._lock(base)})
 
-    async def refuse_removal(self, base: BaseId, document: DocumentId | None = None) -> None:
+    async def refuse_removal(
+        self, base: BaseId, document: DocumentId | None = None, *, stored_at: datetime | None = None
+    ) -> None:
         """Raise UnderLegalHold if the document, or anything in the base, is held.
 
-        No hold on it commits from here on until the transaction ends.
+        With `stored_at` only by what was placed after that: a hold keeps what was there from those rules that
+        let nothing stay of a text, and nothing that comes later. No hold on it commits from here on until the
+        transaction ends.
         """
-        if await self.is_held(base, document):
+        if await self.is_held(base, document, stored_at=stored_at):
             raise UnderLegalHold
 
-    async def is_held(self, base: BaseId, document: DocumentId | None = None) -> bool:
+    async def is_held(
+        self, base: BaseId, document: DocumentId | None = None, *, stored_at: datetime | None = None
+    ) -> bool:
         """What `refuse_removal` asks, for those who go on with another document."""
         await self.session.execute(_SHARED, {"lock": self._lock(base)})
         # A statement of its own: what the wait for the lock made visible must be seen.
@@ -39,6 +47,8 @@ class LegalHoldRows(Rows[LegalHold]):
         )
         if document is not None:
             found = found.where(or_(LegalHold.document_id.is_(None), LegalHold.document_id == document))
+        if stored_at is not None:
+            found = found.where(LegalHold.created_at >= stored_at)
         return await self.session.scalar(found.limit(1)) is not None
 
     def _lock(self, base: BaseId) -> str:

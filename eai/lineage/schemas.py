@@ -39,7 +39,8 @@ class GenerationLineage(Schema):
 class VersionLineage(Schema):
     """A text of the document, by what it was made of, and where its passages are.
 
-    The hashes are null for whoever may not read all of every version: they would confirm guesses at a text.
+    The hashes are told of the version that answers, to whoever may read all of it, and are null otherwise:
+    they would confirm guesses at a text, and nobody knows any more who might read a former one.
     `source_sha256` is told only where it is the same as `content_sha256`: what a reader is not shown of a
     source has a hash as well.
     The audit has them for everybody who may read it, under a key: `source_hmac` and `content_hmac`.

@@ -24,8 +24,7 @@ from eai.knowledge.bases.access import base_of_tenant
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.bases.naming import read_reference
 from eai.knowledge.documents.access import document_id, find_document
-from eai.knowledge.documents.answers import reads_all_parts
-from eai.knowledge.documents.version_rows import READY, VersionRows
+from eai.knowledge.documents.answers import content_hash_told
 from eai.knowledge.models import DeletionReceipt, DocumentVersion, KnowledgeDocument
 from eai.knowledge.receipts.repository import ReceiptRows
 from eai.knowledge.receipts.service import receipt_out
@@ -80,7 +79,7 @@ class Lineage:
     ) -> tuple[Page[VersionLineage], Evidence]:
         """The versions that are stored, newest first.
 
-        Hashes are for who may read all of every version. Raises NotFound.
+        Hashes are of the one that answers, for who may read all of it. Raises NotFound.
         """
         followed = await _follow(session, subject, base_reference, reference)
         rows = LineageRows(session, subject.tenant, followed.id)
@@ -88,10 +87,14 @@ class Lineage:
         shown = found[: page.limit]
         readable = () if followed.base is None else readable_by(subject, followed.base)
         placed = await rows.placed([version.id for version in shown], *readable)
-        has_digests = await _may_know_digests(session, subject, followed)
         serving = None if followed.row is None else followed.row.serving_version_id
         items = [
-            _version(each, placed.get(each.id, []), is_serving=each.id == serving, has_digests=has_digests)
+            _version(
+                each,
+                placed.get(each.id, []),
+                is_serving=each.id == serving,
+                content_hash=await _content_hash(session, subject, followed, each),
+            )
             for each in shown
         ]
         next_key = (str(shown[-1].number),) if len(found) > page.limit else None
@@ -165,21 +168,24 @@ async def _base_id(session: AsyncSession, subject: Subject, reference: str) -> U
     return base.id
 
 
-async def _may_know_digests(session: AsyncSession, subject: Subject, followed: _Followed) -> bool:
-    """Whether no part of any version is hidden: what is hidden in one may stand open in another.
+async def _content_hash(
+    session: AsyncSession, subject: Subject, followed: _Followed, version: DocumentVersion
+) -> str | None:
+    """The digest of the version's text, as the document itself tells it.
 
     An auditor is asked it as well: a digest confirms guesses at a text that the auditor is not cleared for.
     """
     base, row = followed.base, followed.row
+    if row is None or row.serving_version_id != version.id:
+        return None
     if base is None:
         try:
             base, row = await find_document(session, subject, str(followed.base_id), str(followed.id))
         except NotFound:
-            return False
-    if row is None or not await ConnectorRows(session, subject.tenant).is_shown(row.source_connector):
-        return False
-    parts = await VersionRows(session, subject.tenant, followed.id).rights_of_parts()
-    return reads_all_parts(subject, base, row, parts)
+            return None
+    if not await ConnectorRows(session, subject.tenant).is_shown(row.source_connector):
+        return None
+    return content_hash_told(subject, base, row, version)
 
 
 def _is_auditor(subject: Subject) -> bool:
@@ -198,18 +204,16 @@ def _look(subject: Subject, followed: _Followed, what: str) -> Evidence:
 
 
 def _version(
-    row: DocumentVersion, placed: list[Placed], *, is_serving: bool, has_digests: bool
+    row: DocumentVersion, placed: list[Placed], *, is_serving: bool, content_hash: str | None
 ) -> VersionLineage:
-    # What was never let answer, nobody may read; what was taken out of a text, the other digest would tell.
-    content_hash = row.content_hash if has_digests and row.status == READY else None
-    source_hash = row.source_hash if row.source_hash == content_hash else None
     return VersionLineage(
         id=row.id,
         version=str(row.number),
         status=cast(Any, row.status),
         is_serving=is_serving,
-        source_sha256=None if source_hash is None else source_hash.hex(),
-        content_sha256=None if content_hash is None else content_hash.hex(),
+        # What was taken out of a text, the digest of what was given would tell.
+        source_sha256=content_hash if content_hash == row.source_hash.hex() else None,
+        content_sha256=content_hash,
         created_at=row.created_at,
         generations=[
             GenerationLineage(

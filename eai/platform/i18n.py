@@ -101,6 +101,16 @@ def messages() -> Mapping[str, Message]:
     return found
 
 
+def words_of(code: str, details: Mapping[str, Any]) -> Mapping[Language, str]:
+    """What a stored error says in each language; an ellipsis stands for a detail that is not told."""
+    message = messages().get(code)
+    if message is None:
+        # A code of an older version may have no words any more.
+        return dict.fromkeys(Language, code)
+    untold = dict.fromkeys(message.placeholders, "…")
+    return {each: message.say(each, {**untold, **details}) for each in Language}
+
+
 @cache
 def field_messages() -> Mapping[str, Message]:
     """What is said of a single input field, by the fault's code. Raises CatalogueError."""

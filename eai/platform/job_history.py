@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -25,6 +26,7 @@ class JobStatus:
     progress: Mapping[str, Any]
     error: Mapping[str, Any] | None
     parameters: Mapping[str, Any]
+    principal: UUID | None
     created_at: datetime
     updated_at: datetime
 
@@ -57,14 +59,14 @@ def _status(row: Row[Any]) -> JobStatus:
 
 _NEWEST = text("""
     SELECT j.id, j.name, e.seq AS event, e.state, e.attempt, e.progress, e.error, j.parameters,
-           j.created_at, e.at AS updated_at
+           j.principal_id AS principal, j.created_at, e.at AS updated_at
       FROM eai.jobs j JOIN eai.job_events e ON e.tenant_id = j.tenant_id AND e.job_id = j.id
      WHERE j.tenant_id = :tenant AND j.id = :job
        AND (CAST(:principal AS uuid) IS NULL OR j.principal_id = :principal)
      ORDER BY e.seq DESC LIMIT 1""")
 _CHANGES = text("""
     SELECT j.id, j.name, e.seq AS event, e.state, e.attempt, e.progress, e.error, j.parameters,
-           j.created_at, e.at AS updated_at
+           j.principal_id AS principal, j.created_at, e.at AS updated_at
       FROM eai.jobs j JOIN eai.job_events e ON e.tenant_id = j.tenant_id AND e.job_id = j.id
      WHERE j.tenant_id = :tenant AND j.id = :job AND e.seq > :after
      ORDER BY e.seq LIMIT 100""")

@@ -47,6 +47,7 @@ REDACTED, REDACTING = Outcome("redacted"), Outcome("redacting")
 HELD = Outcome("held", "under_legal_hold")
 NOT_REDACTABLE, FOUND_AGAIN = Outcome("failed", "not_redactable"), Outcome("failed", "found_again")
 CHANGING, ABOVE = Outcome("failed", "document_changing"), Outcome("failed", "clearance_exceeded")
+TEXT_FAILED = Outcome("failed", "text_failed")
 ANSWERS = Outcome("answers")
 """The new text answers, and what it was made of can be emptied; what became of it is still to be seen."""
 
@@ -161,6 +162,9 @@ async def settled(
     if await DocumentRows(session, task.tenant, base).lock(document) is None:
         return REMOVED
     state, outcome = await standing(session, task, document)
+    if outcome == TEXT_FAILED and await LegalHoldRows(session, task.tenant).is_held(base, document):
+        # A hold that came meanwhile keeps the words that the text was to replace.
+        return HELD
     if state is None or outcome is not ANSWERS:
         return outcome
     version = _redacted_in(state, task)

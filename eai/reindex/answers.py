@@ -1,6 +1,6 @@
 """Reindexes turned into what clients read."""
 
-from eai.platform.i18n import Language, messages
+from eai.platform.i18n import words_of
 from eai.platform.schema import Json
 from eai.reindex.models import ReindexJob
 from eai.reindex.schemas import ReindexError, ReindexOut, ReindexStatus, Settings
@@ -25,10 +25,9 @@ def reindex_out(row: ReindexJob) -> ReindexOut:
 
 
 def _error_out(error: Json) -> ReindexError:
-    message = messages()[error["code"]]
-    details = error["details"]
+    code, details = error["code"], error["details"]
     return ReindexError(
-        code=error["code"],
+        code=code,
         details=details,
-        message_i18n={language.value: message.say(language, details) for language in Language},
+        message_i18n={language.value: text for language, text in words_of(code, details).items()},
     )

@@ -11,11 +11,12 @@ from eai.audit.entries import Resource
 from eai.audit.service import Audit
 from eai.kernel.canonical import Canonical
 from eai.kernel.errors import InvalidInput, NotFound
-from eai.kernel.ids import DocumentId
+from eai.kernel.ids import BaseId, DocumentId
 from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.bases.access import base_of_tenant
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.access import document_id
+from eai.knowledge.documents.kept import forget_blocked_texts
 from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.legal_hold_rows import LegalHoldRows, within_clearance
@@ -46,7 +47,13 @@ class LegalHolds:
         base = await _base(session, subject, str(base.id))
         document = await _document(session, subject, base, new.document_id)
         row = await rows.insert(
-            hold, base_id=base.id, document_id=document, reason=new.reason, created_by=subject.principal
+            hold,
+            base_id=base.id,
+            document_id=document,
+            reason=new.reason,
+            created_by=subject.principal,
+            # After the wait: what was stored during it is kept as well.
+            created_at=func.clock_timestamp(),
         )
         if row is None:
             return _shown(await rows.get(hold))
@@ -73,7 +80,7 @@ class LegalHolds:
         *,
         revision: int | None = None,
     ) -> LegalHoldOut:
-        """Let go of what was held: what is due meanwhile expires with the next look.
+        """Let go of what was held: what is due meanwhile expires with the next look, blocked texts go now.
 
         Raises NotFound, PreconditionFailed and HoldReleased.
         """
@@ -81,16 +88,27 @@ class LegalHolds:
         held = await rows.hold(hold, within_clearance(subject.clearance), revision=revision)
         if held.released_at is not None:
             raise HoldReleased
+        # Whoever keeps a text for this hold has said so before, or does not keep it any more.
+        await rows.keep_removals_out(BaseId(held.base_id))
         row = await rows.change(hold, released_at=func.now(), released_by=subject.principal)
-        await self._record(session, subject, AuditAction.LEGAL_HOLD_RELEASE, row, release.reason)
+        forgotten = await forget_blocked_texts(session, row)
+        action = AuditAction.LEGAL_HOLD_RELEASE
+        await self._record(session, subject, action, row, release.reason, texts_forgotten=forgotten)
         return _shown(row)
 
     async def _record(
-        self, session: AsyncSession, subject: Subject, action: AuditAction, row: LegalHold, reason: str
+        self,
+        session: AsyncSession,
+        subject: Subject,
+        action: AuditAction,
+        row: LegalHold,
+        reason: str,
+        **more: Canonical,
     ) -> None:
         facts: dict[str, Canonical] = {
             "base": str(row.base_id),
             "document": None if row.document_id is None else str(row.document_id),
+            **more,
         }
         resource = Resource("legal_hold", str(row.id))
         await self._audit.record(

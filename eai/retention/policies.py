@@ -4,11 +4,12 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.classification import LEVELS
+from eai.access.classification import LEVELS, Classification, level_at
 from eai.access.subject import Subject
 from eai.audit.actions import AuditAction
 from eai.audit.entries import Resource
 from eai.audit.service import Audit
+from eai.identity.grants import require_clearance
 from eai.kernel.errors import InvalidInput
 from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.bases.access import base_of_tenant
@@ -36,9 +37,11 @@ class RetentionPolicies:
     ) -> RetentionPolicyOut:
         """Make a policy; the same id again returns it.
 
-        Raises InvalidInput for a base that the tenant does not have, and RetentionPolicyExists.
+        Raises InvalidInput for a base that the tenant does not have, ClearanceExceeded, and
+        RetentionPolicyExists.
         """
         base = await _base(session, subject, new.knowledge_base_id)
+        _require_reach(subject, new.classification)
         rank = None if new.classification is None else new.classification.rank
         rows = RetentionPolicyRows(session, subject.tenant)
         row = await rows.insert(
@@ -72,9 +75,10 @@ class RetentionPolicies:
         *,
         revision: int | None = None,
     ) -> RetentionPolicyOut:
-        """Give a policy another term. Raises NotFound and PreconditionFailed."""
+        """Give a policy another term. Raises NotFound, PreconditionFailed and ClearanceExceeded."""
         rows = RetentionPolicyRows(session, subject.tenant)
-        await rows.hold(policy, revision=revision)
+        held = await rows.hold(policy, revision=revision)
+        _require_reach(subject, level_at(held.classification))
         row = await rows.change(policy, keep_days=change.keep_days)
         await self._record(session, subject, AuditAction.RETENTION_POLICY_UPDATE, row)
         return _shown(row)
@@ -84,10 +88,11 @@ class RetentionPolicies:
     ) -> None:
         """Remove a policy: its documents are kept as the next one that fits says, or for ever.
 
-        Raises NotFound and PreconditionFailed.
+        Raises NotFound, PreconditionFailed and ClearanceExceeded.
         """
         rows = RetentionPolicyRows(session, subject.tenant)
         row = await rows.hold(policy, revision=revision)
+        _require_reach(subject, level_at(row.classification))
         await rows.remove(policy)
         await self._record(session, subject, AuditAction.RETENTION_POLICY_DELETE, row)
 
@@ -138,6 +143,11 @@ class RetentionPolicies:
                 "keep_days": row.keep_days,
             },
         )
+
+
+def _require_reach(subject: Subject, classification: Classification | None) -> None:
+    """Raise ClearanceExceeded for a policy that reaches too high: one without a level reaches every level."""
+    require_clearance(subject, classification or LEVELS[-1])
 
 
 async def _base(session: AsyncSession, subject: Subject, reference: str | None) -> UUID | None:

@@ -185,7 +185,7 @@ async def is_taken_back(scene: Scene) -> None:
 
 
 async def expires(scene: Scene) -> None:
-    officer = await scene.company.person("security_officer", clearance="confidential")
+    officer = await scene.company.person("security_officer", clearance="secret")
     scene.calendar.age(scene.ids["open"], 31)
     await officer.api.made("/v1/retention/policies", {"keep_days": 30, "knowledge_base_id": scene.base})
     assert await scene.calendar.look() == 1

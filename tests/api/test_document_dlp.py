@@ -10,10 +10,11 @@ import pytest
 
 from eai.kernel.ids import TenantId
 from tests.api.test_gateway_streams import until
+from tests.api.test_jobs import changes
 from tests.api.test_reindex_routes import ended, reindex
 from tests.api.test_review_routes import ask, code_of, decide, documents, settled, submit
 from tests.conftest import DatabaseUrls
-from tests.stack import Company, Json, Person, Stack
+from tests.stack import Caller, Company, Json, Person, Stack
 
 CARD = "4111 1111 1111 1111"
 KEY = "ghp_" + "a1B2" * 9
@@ -39,6 +40,16 @@ async def steward(company: Company) -> Person:
 
 async def rules(company: Company, **actions: str | None) -> None:
     answer = await company.admin.patch("/v1/settings", json={"dlp": actions})
+    assert answer.status_code == 200, answer.text
+
+
+async def allow(company: Company, base: str, person: Person, permission: str) -> None:
+    """Give the person this permission in the base, and no other."""
+    path = f"/v1/knowledge-bases/{base}/acl"
+    entries = (await company.admin.got(path))["entries"]
+    others = [each for each in entries if each["principal"] != person.reference]
+    own = {"principal": person.reference, "permission": permission, "effect": "allow"}
+    answer = await company.admin.put(path, json={"entries": [*others, own]})
     assert answer.status_code == 200, answer.text
 
 
@@ -327,6 +338,62 @@ async def test_of_a_blocked_replacement_only_hash_and_findings_are_left(
     assert (await put(author, base, made["id"], content=PAID)).status_code == 202
     shown = await settled(author.api, base, made["id"], newest="3")
     assert (shown["version"], shown["classification"]) == ("3", "confidential")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_what_was_found_in_a_blocked_text_is_for_those_who_may_write(
+    company: Company, is_first: bool
+) -> None:
+    await rules(company, payment_card="block")
+    reader, owner = await company.person("member"), await company.person("kb_manager")
+    base = await company.base(reader.reference)
+    await allow(company, base, owner, "write")
+    waiting = {"prefer": "respond-async"}
+    if is_first:
+        body = {"title": "A bill", "content": PAID}
+        answer = await owner.api.post(documents(base), json=body, headers=waiting)
+    else:
+        old = await company.document(base, "The parcel was paid at noon.")
+        answer = await put(owner, base, old, content=PAID)
+    assert answer.status_code == 202, answer.text
+    job = answer.json()["job_id"]
+    (_, end), *_ = reversed(await changes(owner.api, job))
+    path = documents(base, end["document_id"])
+
+    async def told(caller: Caller) -> list[tuple[str, Json, str]]:
+        shown, (version, *_) = await caller.got(path), (await caller.got(f"{path}/versions"))["data"]
+        (listed,) = (await caller.got(documents(base)))["data"]
+        errors = [
+            version["error"],
+            *(each["error"] if is_first else each["pending_version"]["error"] for each in (shown, listed)),
+        ]
+        return [(each["code"], each["details"], each["message_i18n"]["en"]) for each in errors]
+
+    async def told_of_job(caller: Caller) -> list[tuple[str, Json, str]]:
+        shown, (_, last) = await caller.got(f"/v1/jobs/{job}"), (await changes(caller, job))[-1]
+        return [
+            (each["error"]["code"], each["error"]["details"], each["error"]["message"])
+            for each in (shown, last)
+        ]
+
+    keeps = "This holds what your organisation's rules keep out: {}. Remove it and try again."
+    found = ("dlp_blocked", {"entities": ["payment_card"]}, keeps.format("payment_card"))
+    nothing = ("dlp_blocked", {}, keeps.format("…"))
+    for caller in (company.admin, owner.api):
+        assert await told(caller) == [found] * 3
+        assert await told_of_job(caller) == [found] * 2
+    assert await told(reader.api) == [nothing] * 3
+    assert (await reader.api.get(f"/v1/jobs/{job}")).status_code == 404
+    await allow(company, base, owner, "read")
+    assert await told(owner.api) == [nothing] * 3
+    assert await told_of_job(owner.api) == [nothing] * 2
+    # Who administers the tenant follows every job, and knows of no document above the own clearance.
+    low = await company.person("tenant_admin")
+    assert await told_of_job(low.api) == [found] * 2
+    raised = await company.admin.put(f"{path}/acl", json={"classification": "confidential"})
+    assert raised.status_code == 200, raised.text
+    assert await told_of_job(low.api) == [nothing] * 2
+    assert await told_of_job(company.admin) == [found] * 2
 
 
 FULL_WIDTH = str.maketrans({str(digit): chr(0xFF10 + digit) for digit in range(10)})

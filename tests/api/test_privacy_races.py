@@ -1,9 +1,11 @@
 """An erasure among others who change the same documents."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
+from eai.dlp.ports import DlpRules, Verdict
+from eai.dlp.scanner import PatternScanner
 from eai.privacy import erasing
 from eai.privacy.outcomes import Look, Task
 from eai.privacy.text_rows import DocumentState
@@ -71,6 +73,28 @@ async def test_what_others_do_before_the_former_texts_go_is_told(  # noqa: PLR09
     told = (await found(officer, await erased(officer, "redact", NAME)))[document]
     assert (told["outcome"], told["code"]) == outcome
     assert (await erased(officer, "find", NAME))["documents"] == left
+
+
+async def test_a_hold_that_comes_before_the_text_without_the_person_answers_keeps_all_that_was_there(
+    company: Company, officer: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = await company.base()
+    document = await company.document(base, f"{NAME} came by.", title=f"Of {NAME}")
+    scan, is_held = PatternScanner.scan, False
+
+    async def disturbed(scanner: PatternScanner, texts: Sequence[str], rules: DlpRules) -> Verdict:
+        nonlocal is_held
+        if not is_held:
+            is_held = True
+            await hold(company, base, document)
+        return await scan(scanner, texts, rules)
+
+    monkeypatch.setattr(PatternScanner, "scan", disturbed)
+    told = (await found(officer, await erased(officer, "redact", NAME)))[document]
+    assert (told["outcome"], told["code"]) == ("held", "under_legal_hold")
+    shown = await company.admin.got(f"/v1/knowledge-bases/{base}/documents/{document}")
+    assert (shown["title"], shown["version"]) == (f"Of {NAME}", "1")
+    assert shown["pending_version"]["error"]["code"] == "under_legal_hold"
 
 
 async def test_a_generation_to_go_back_to_holds_nothing_of_the_person(

@@ -99,6 +99,61 @@ async def test_fields_that_are_replaced_are_judged_as_what_they_raise_the_docume
     assert raised.json()["classification"] == "confidential"
 
 
+@pytest.mark.parametrize(
+    "acl",
+    [
+        {"classification": "public", "reason": "A test"},
+        {"classification": "confidential"},
+        {"classification": "public", "readers": [], "reason": "A test"},
+        {"readers": [], "chunk_readers": [{"start": 0, "end": 4, "classification": "confidential"}]},
+    ],
+)
+async def test_nobody_gives_a_document_or_a_part_a_level_that_its_source_does_not_bring(
+    company: Company, acl: Json
+) -> None:
+    await wiki(company, "internal")
+    base = await company.base()
+    path = documents(base, await company.document(base, PLAIN, source_connector="wiki"))
+    await company.switch("wiki", enabled=False)
+    before = await company.admin.got(path)
+    refused = await company.admin.put(f"{path}/acl", json=acl)
+    assert code_of(refused) == (403, "source_connector_refused")
+    assert refused.json()["error"]["details"] == CONNECTOR
+    assert await company.admin.got(path) == before
+
+
+async def test_an_access_list_gives_what_the_source_brings_and_else_asks_no_source(company: Company) -> None:
+    await wiki(company, "internal", "confidential")
+    base = await company.base()
+    path = documents(base, await company.document(base, PLAIN, source_connector="wiki"))
+    part = {"start": 0, "end": 4, "classification": "confidential"}
+    for acl in ({"chunk_readers": [part]}, {"classification": "confidential"}):
+        answer = await company.admin.put(f"{path}/acl", json=acl)
+        assert answer.status_code == 200, answer.text
+    # What it does not bring any more was judged when it did.
+    await company.switch("wiki", allowed_classifications=["internal"])
+    for acl in ({"readers": []}, {"chunk_readers": [{"start": 0, "end": 4, "readers": []}]}):
+        answer = await company.admin.put(f"{path}/acl", json=acl)
+        assert answer.status_code == 200, answer.text
+
+
+async def test_a_part_of_a_text_that_is_on_its_way_is_given_no_level_that_its_source_does_not_bring(
+    company: Company, author: Person
+) -> None:
+    await rules(company, payment_card="quarantine")
+    await wiki(company, "public", "confidential")
+    base = await company.base()
+    fields = {"source_connector": "wiki", "classification": "confidential"}
+    path = documents(base, await company.document(base, PLAIN, **fields))
+    part = {"start": 0, "end": 4, "classification": "internal"}
+    answer = await company.admin.put(path, json={"content": PAID, "chunk_readers": [part]})
+    assert answer.status_code == 202, answer.text
+    shown = await settled(company.admin, base, path.rpartition("/")[2], newest="2")
+    assert shown["pending_version"]["status"] == "quarantined"
+    lowered = {"classification": "public", "reason": "A test"}
+    assert code_of(await company.admin.put(f"{path}/acl", json=lowered)) == (403, "source_connector_refused")
+
+
 async def test_an_address_that_was_taken_out_is_not_verified(company: Company) -> None:
     await rules(company, payment_card="redact")
     service = await company.person("tenant_admin", "member", kind="service")

@@ -62,6 +62,12 @@ def calendar(stack: Stack, company: Company, stack_urls: DatabaseUrls) -> Calend
 @pytest.fixture
 async def officer(company: Company) -> Person:
     """Sets policies and holds; on no access list, and reads no passage."""
+    return await company.person("security_officer", clearance="secret")
+
+
+@pytest.fixture
+async def low(company: Company) -> Person:
+    """An officer who may not know of everything that the tenant has."""
     return await company.person("security_officer", clearance="confidential")
 
 
@@ -344,8 +350,45 @@ async def test_a_term_is_a_whole_number_of_days(officer: Person, keep_days: obje
     assert code_of(await officer.api.post(POLICIES, json={"keep_days": keep_days})) == (422, "invalid_input")
 
 
+async def test_nobody_sets_how_long_what_lies_above_their_clearance_is_kept(
+    company: Company, calendar: Calendar, officer: Person, low: Person
+) -> None:
+    base = await company.base()
+    secret = await company.document(base, "Zanzibar closes on Tuesday.", classification="secret")
+    calendar.age(secret, 31)
+    reaching: list[Json] = [
+        {"classification": "restricted"},
+        {"classification": "secret", "knowledge_base_id": base},
+        # Documents of every level can be in a base, whatever its own is.
+        {"knowledge_base_id": base},
+        {},
+    ]
+    for target in reaching:
+        refused = await low.api.post(POLICIES, json={"keep_days": 1, **target})
+        assert code_of(refused) == (403, "clearance_exceeded")
+        assert refused.json()["error"]["details"] == {"clearance": "confidential"}
+        made = await policy(officer, 36_500, **target)
+        for answer in (
+            await low.api.patch(f"{POLICIES}/{made['id']}", json={"keep_days": 1}),
+            await low.api.delete(f"{POLICIES}/{made['id']}"),
+        ):
+            assert code_of(answer) == (403, "clearance_exceeded")
+        assert (await low.api.got(f"{POLICIES}/{made['id']}"))["keep_days"] == 36_500
+    assert await calendar.look() == 0
+    # What the officer is cleared for is the officer's to set.
+    for target in (
+        {"classification": "confidential"},
+        {"classification": "public", "knowledge_base_id": base},
+    ):
+        made = await policy(low, 1, **target)
+        changed = await low.api.patch(f"{POLICIES}/{made['id']}", json={"keep_days": 2})
+        assert (changed.status_code, changed.json()["keep_days"]) == (200, 2)
+        assert await calendar.look() == 0
+        assert (await low.api.delete(f"{POLICIES}/{made['id']}")).status_code == 204
+
+
 async def test_what_lies_above_the_clearance_is_neither_told_nor_held(
-    company: Company, calendar: Calendar, officer: Person
+    company: Company, calendar: Calendar, officer: Person, low: Person
 ) -> None:
     base = await company.base()
     secret = await company.document(base, "Zanzibar closes on Tuesday.", classification="secret")
@@ -353,24 +396,23 @@ async def test_what_lies_above_the_clearance_is_neither_told_nor_held(
     placed = await company.admin.made(
         HOLDS, {"knowledge_base_id": base, "document_id": secret, "reason": "Hush."}
     )
-    assert (await officer.api.got("/v1/retention/due", within_days=100))["data"] == []
-    assert (await officer.api.got(HOLDS))["data"] == []
+    assert (await low.api.got("/v1/retention/due", within_days=100))["data"] == []
+    assert (await low.api.got(HOLDS))["data"] == []
     for answer in (
-        await officer.api.get(f"{HOLDS}/{placed['id']}"),
-        await officer.api.post(f"{HOLDS}/{placed['id']}/release", json=REASON),
+        await low.api.get(f"{HOLDS}/{placed['id']}"),
+        await low.api.post(f"{HOLDS}/{placed['id']}/release", json=REASON),
     ):
         assert code_of(answer) == (404, "not_found")
     body = {"knowledge_base_id": base, "document_id": secret, **REASON}
-    refused = await officer.api.post(HOLDS, json=body)
-    missing = await officer.api.post(HOLDS, json={**body, "document_id": str(uuid4())})
+    refused = await low.api.post(HOLDS, json=body)
+    missing = await low.api.post(HOLDS, json={**body, "document_id": str(uuid4())})
     assert refused.json()["error"]["details"] == missing.json()["error"]["details"]
     await company.admin.made(f"{HOLDS}/{placed['id']}/release", REASON, status=200)
     calendar.age(secret, 31)
-    # The policy binds what its maker may not know of.
     assert await calendar.look() == 1
-    assert (await officer.api.got("/v1/retention/expirations"))["data"] == []
+    assert (await low.api.got("/v1/retention/expirations"))["data"] == []
     assert len((await company.admin.got("/v1/retention/expirations"))["data"]) == 1
-    assert (await officer.api.got(HOLDS))["data"] == []
+    assert (await low.api.got(HOLDS))["data"] == []
 
 
 async def test_another_tenants_documents_are_not_ours_to_expire(

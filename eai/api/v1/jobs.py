@@ -10,6 +10,7 @@ from fastapi import Header
 from starlette.requests import Request
 from starlette.responses import Response
 
+from eai.access.acl import Permission
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
 from eai.api.dependencies import Services, Transaction
@@ -21,6 +22,9 @@ from eai.api.requirement import CREDENTIAL, Caller
 from eai.gateway.wire import event
 from eai.kernel.errors import EaiError, NotFound
 from eai.kernel.ids import JobId
+from eai.knowledge.bases.access import authorise
+from eai.knowledge.documents.access import find_document
+from eai.knowledge.errors import PermissionMissing
 from eai.platform.i18n import Language, negotiate
 from eai.platform.job_history import JobStatus, job_changes, job_status
 
@@ -43,8 +47,12 @@ LastEvent = Annotated[
 
 @router.get("/jobs/{job}")
 async def get_job(request: Request, caller: Caller, session: Transaction, job: UUID) -> JobOut:
-    """How a job stands that you have asked for; of everybody's with `tenant:admin`."""
-    return job_out(await _status(session, caller, JobId(job)), _language(request))
+    """How a job stands that you have asked for; of everybody's with `tenant:admin`.
+
+    Its error has `details` for those who may write where it works.
+    """
+    status = await _status(session, caller, JobId(job))
+    return await _shown(session, caller, status, _language(request))
 
 
 @router.get(
@@ -98,9 +106,10 @@ class _Follower:
         async with self.services.database.transaction(caller.tenant) as session:
             status = await _status(session, caller, self.job)
             changes = await job_changes(session, caller.tenant, self.job, after=self.seen)
-        for change in changes:
-            said = job_out(change, _language(self.request)).model_dump_json().encode()
-            await write(b"id: %d\n" % change.event + event(said, "job"))
+            language = _language(self.request)
+            shown = [await _shown(session, caller, change, language) for change in changes]
+        for change, job in zip(changes, shown, strict=True):
+            await write(b"id: %d\n" % change.event + event(job.model_dump_json().encode(), "job"))
             self.seen = change.event
         return status.is_final and self.seen >= status.event
 
@@ -118,6 +127,27 @@ async def _status(session: "AsyncSession", caller: Subject, job: JobId) -> JobSt
     if status is None:
         raise NotFound
     return status
+
+
+async def _shown(session: "AsyncSession", caller: Subject, status: JobStatus, language: Language) -> JobOut:
+    has_details = status.error is not None and await _may_write(session, caller, status)
+    return job_out(status, language, has_details=has_details)
+
+
+async def _may_write(session: "AsyncSession", caller: Subject, status: JobStatus) -> bool:
+    """Whether the caller may write what the job works on: its error may tell what was found in there."""
+    base, document = status.parameters.get("base"), status.parameters.get("document")
+    if base is None:
+        return True
+    try:
+        if document is None or status.principal == caller.principal:
+            # Who brings a text need not be among its readers, and it may be gone by now.
+            await authorise(session, caller, base, Permission.WRITE)
+        else:
+            await find_document(session, caller, base, document, Permission.WRITE)
+    except (NotFound, PermissionMissing):
+        return False
+    return True
 
 
 def _language(request: Request) -> Language:

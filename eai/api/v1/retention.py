@@ -42,7 +42,8 @@ async def create_retention_policy(
 
     Of one base, of one level, of both, or with neither of the whole tenant; the most specific policy that
     fits a document counts. Ask for what is due first: with the next look it goes. 409
-    `retention_policy_exists` where there is one for just these documents.
+    `retention_policy_exists` where there is one for just these documents; 403 `clearance_exceeded` where it
+    reaches above your clearance: without a level it reaches documents of every level.
     """
     made = await services.retention_policies.create(session, caller, new_id, new)
     return tags.show(made, made.revision)
@@ -74,7 +75,10 @@ async def update_retention_policy(
     retention_policy: UUID,
     change: RetentionPolicyChange,
 ) -> RetentionPolicyOut:
-    """Give a retention policy another term, which counts from the next look on."""
+    """Give a retention policy another term, which counts from the next look on.
+
+    403 `clearance_exceeded` where it reaches above your clearance.
+    """
     changed = await services.retention_policies.update(
         session, caller, retention_policy, change, revision=tags.expected
     )
@@ -85,7 +89,10 @@ async def update_retention_policy(
 async def delete_retention_policy(
     caller: Officer, services: Services, session: Transaction, tags: ETag, retention_policy: UUID
 ) -> None:
-    """Remove a retention policy. What has expired stays expired."""
+    """Remove a retention policy. What has expired stays expired.
+
+    403 `clearance_exceeded` where it reaches above your clearance.
+    """
     await services.retention_policies.delete(session, caller, retention_policy, revision=tags.expected)
 
 
@@ -126,7 +133,8 @@ async def place_legal_hold(
 ) -> LegalHoldOut:
     """Keep a document, or every document of a base, from being removed: it neither expires nor is deleted.
 
-    Whoever tries is told 409 `under_legal_hold`. Replaced texts are kept too.
+    Whoever tries is told 409 `under_legal_hold`; so is whoever would write over title, metadata or source.
+    Replaced texts are kept too, and texts that were stored before the hold whatever is found in them.
     """
     placed = await services.legal_holds.place(session, caller, new_id, new)
     return tags.show(placed, placed.revision)

@@ -1,7 +1,7 @@
 """Documents turned into what clients read."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -17,10 +17,9 @@ from eai.knowledge.documents.schemas import (
     PendingVersion,
     VersionOut,
 )
-from eai.knowledge.documents.version_rows import READY
 from eai.knowledge.documents.view_rows import DocumentView
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
-from eai.platform.i18n import Language, messages
+from eai.platform.i18n import words_of
 from eai.tenants.dlp_rules import DlpEntity
 
 
@@ -35,9 +34,9 @@ def document_out(
         title=document.title,
         status=DocumentStatus(shown.status),
         version=str(shown.number),
-        pending_version=None if view.newest.id == shown.id else _pending(view.newest),
+        pending_version=None if view.newest.id == shown.id else _pending(base, view.newest),
         job_id=view.newest.job_id if base.rights.can_write and view.newest.status != "ready" else None,
-        error=_error_out(shown.error),
+        error=_error_out(base, shown.error),
         classification=effective_level(base, document),
         readers=document.readers if base.rights.can_write else None,
         external_id=document.external_id,
@@ -46,7 +45,7 @@ def document_out(
         source_connector=document.source_connector,
         content_type=shown.content_type,
         source_hash=_source_hash(subject, base, document, shown) if view.is_shown else None,
-        content_hash=_content_hash(subject, base, document, shown) if view.is_shown else None,
+        content_hash=content_hash_told(subject, base, document, shown) if view.is_shown else None,
         dlp=_found(subject, base, document, shown) if view.is_shown else None,
         language=shown.language,
         metadata=document.metadata_,
@@ -67,74 +66,54 @@ def version_out(
     version: DocumentVersion,
     *,
     is_shown: bool,
-    parts: Sequence[Mapping[str, Any]],
 ) -> VersionOut:
-    """One version of the document, as `subject` may know it; `is_shown` as in the document's view.
-
-    `parts` are the rights of parts of every version. What one hides may stand open in a former one, which
-    nobody guards any more: its digest is for who may read all of all of them.
-    """
-    is_serving = version.id == document.serving_version_id
-    is_told = is_shown and (is_serving or reads_all_parts(subject, base, document, parts))
+    """One version of the document, as `subject` may know it; `is_shown` as in the document's view."""
     return VersionOut(
         id=version.id,
         version=str(version.number),
         status=DocumentStatus(version.status),
-        is_serving=is_serving,
+        is_serving=version.id == document.serving_version_id,
         content_type=version.content_type,
-        content_hash=_content_hash(subject, base, document, version) if is_told else None,
+        content_hash=content_hash_told(subject, base, document, version) if is_shown else None,
         language=version.language,
-        error=_error_out(version.error),
+        error=_error_out(base, version.error),
         created_at=version.created_at,
         updated_at=version.updated_at,
     )
 
 
-def reads_all_parts(
-    subject: Subject, base: BaseHandle, document: KnowledgeDocument, chunk_rights: Sequence[Mapping[str, Any]]
-) -> bool:
-    """Whether these rights of parts hide none from `subject`.
+def content_hash_told(
+    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
+) -> str | None:
+    """The digest of the text that answers, unless a part of it is hidden from the caller.
 
-    To anybody else a digest, or what was found in the text, would confirm guesses at what is hidden.
+    Of no other version: rights and level are those that the document has now, and a former text may have been
+    closed to whom they let in.
     """
-    if not base.rights.can_read_passages or not _is_named(subject, document.readers):
-        return False  # who may configure a base is shown what is in it, and reads none of it
-    return all(
-        _is_named(subject, span.readers)
-        and not effective_level(base, document, span.classification).exceeds(subject.clearance)
-        for span in spans_from_rows(chunk_rights)
-    )
+    if version.content_hash is None or version.id != document.serving_version_id:
+        return None
+    return version.content_hash.hex() if _reads_all_of(subject, base, document, version) else None
 
 
-def _pending(version: DocumentVersion) -> PendingVersion:
+def _pending(base: BaseHandle, version: DocumentVersion) -> PendingVersion:
     return PendingVersion(
         version=str(version.number),
         status=DocumentStatus(version.status),
-        error=_error_out(version.error),
+        error=_error_out(base, version.error),
     )
 
 
-def _error_out(error: Mapping[str, Any] | None) -> DocumentError | None:
+def _error_out(base: BaseHandle, error: Mapping[str, Any] | None) -> DocumentError | None:
+    """The error, with its details for who may write: they tell what was found in a text that nobody reads."""
     if error is None:
         return None
-    code, details = error["code"], dict(error.get("details", {}))
-    # A code of an older version may have no words any more.
-    message = messages().get(code)
+    code, details = error["code"], dict(error.get("details", {})) if base.rights.can_write else {}
     return DocumentError(
         code=code,
         details=details,
-        message_i18n={each.value: message.say(each, details) if message else code for each in Language},
+        message_i18n={each.value: text for each, text in words_of(code, details).items()},
         docs_url=f"/docs/errors/{code}",
     )
-
-
-def _content_hash(
-    subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
-) -> str | None:
-    """The digest of the text, unless a part is hidden from the caller, or it has never answered."""
-    if version.content_hash is None or version.status != READY:
-        return None
-    return version.content_hash.hex() if _reads_all_of(subject, base, document, version) else None
 
 
 def _source_hash(
@@ -148,14 +127,24 @@ def _source_hash(
     given = version.source_hash.hex()
     if base.rights.can_write and version.created_by == subject.principal:
         return given
-    is_told = base.rights.can_write and given == _content_hash(subject, base, document, version)
+    is_told = base.rights.can_write and given == content_hash_told(subject, base, document, version)
     return given if is_told else None
 
 
 def _reads_all_of(
     subject: Subject, base: BaseHandle, document: KnowledgeDocument, version: DocumentVersion
 ) -> bool:
-    return reads_all_parts(subject, base, document, version.chunk_rights)
+    """Whether the rights of parts hide none of the version from `subject`.
+
+    To anybody else a digest, or what was found in the text, would confirm guesses at what is hidden.
+    """
+    if not base.rights.can_read_passages or not _is_named(subject, document.readers):
+        return False  # who may configure a base is shown what is in it, and reads none of it
+    return all(
+        _is_named(subject, span.readers)
+        and not effective_level(base, document, span.classification).exceeds(subject.clearance)
+        for span in spans_from_rows(version.chunk_rights)
+    )
 
 
 def _found(

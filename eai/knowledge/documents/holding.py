@@ -9,6 +9,7 @@ from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import ExtractedText, VersionOutdated
 from eai.knowledge.documents.version_rows import HELD, ON_ITS_WAY, VersionRows
+from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 
 
@@ -73,7 +74,8 @@ async def keep_fields(  # noqa: PLR0917 - one call site, in reading order
 ) -> None:
     """Store the fields that a held version comes with as they are to be. The caller holds the document.
 
-    Those that answer together with an older text stay what they are until this one does.
+    Those that answer together with an older text stay what they are until this one does. Raises
+    UnderLegalHold where they would be written over while the document is held.
     """
     named = {
         "title": "title",
@@ -90,6 +92,8 @@ async def keep_fields(  # noqa: PLR0917 - one call site, in reading order
         # What led to the source, and was vouched for, is gone.
         changed |= {"source_uri_verified": False}
     document = DocumentId(row.id)
+    if changed:
+        await LegalHoldRows(session, tenant).refuse_removal(BaseId(row.base_id), document)
     if changed and row.serving_version_id is None:
         await DocumentRows(session, tenant, BaseId(row.base_id)).update(document, changed)
     elif changed:

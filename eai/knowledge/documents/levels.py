@@ -1,10 +1,13 @@
 """What a document is worth, and who may set which level."""
 
+from collections.abc import Iterable
+
 from eai.access.classification import LEVELS, Classification, highest, level_at
 from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.errors import InvalidInput
 from eai.knowledge.bases.handle import BaseHandle
+from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.errors import PermissionMissing
 from eai.knowledge.models import KnowledgeDocument
 
@@ -20,6 +23,20 @@ def effective_level(
 ) -> Classification:
     """The level of the document, or of a part of it with a level of its own."""
     return highest(base.level_of(level_at(row.classification), chunk), found_level(row))
+
+
+def levels_of(
+    base: BaseHandle,
+    own: Classification | None,
+    spans: Iterable[SpanRights],
+    found: Classification | None = None,
+) -> tuple[Classification, ...]:
+    """The effective level of a document that sets `own`, first, and of those parts that set one.
+
+    None is below `found`, which DLP raises the document to.
+    """
+    parts = (base.level_of(own, span.classification) for span in spans)
+    return tuple(highest(level, found) for level in (base.level_of(own), *parts))
 
 
 def check_change(

@@ -91,7 +91,10 @@ class DocumentAcl(Schema):
 
 
 class DocumentError(Schema):
-    """Why a text was not taken in: the stable code, its values, and what to do in every language."""
+    """Why a text was not taken in: the stable code, its values, and what to do in every language.
+
+    The values are told to those who may write, and are left out otherwise.
+    """
 
     code: str
     details: dict[str, Any]
@@ -157,7 +160,7 @@ class DocumentOut(Schema):
 
 
 class VersionOut(Schema):
-    """One version of a document."""
+    """One version of a document. `content_hash` is told of the one that answers, as the document tells it."""
 
     id: UUID
     version: str

@@ -17,9 +17,11 @@ from eai.knowledge.documents.access import find_document, hold_document
 from eai.knowledge.documents.answers import document_out, version_out
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.documents.fields import FieldScreen, ShownFields, screened_changes
+from eai.knowledge.documents.kept import refuse_other_words
 from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.replacing import change_document
 from eai.knowledge.documents.schemas import DocumentAcl, DocumentOut, DocumentPatch, VersionOut
+from eai.knowledge.documents.source_levels import require_source_levels
 from eai.knowledge.documents.span_rights import change_spans
 from eai.knowledge.documents.version_rows import VersionRows
 from eai.knowledge.documents.view_rows import DocumentFilter, ViewRows
@@ -86,15 +88,11 @@ class Documents:
     ) -> Page[VersionOut]:
         """The versions of a document that `subject` may see, newest first."""
         base, row = await find_document(session, subject, base_reference, reference)
-        rows = VersionRows(session, base.tenant, DocumentId(row.id))
-        found = await rows.page(page)
+        found = await VersionRows(session, base.tenant, DocumentId(row.id)).page(page)
         shown = found[: page.limit]
         key = (str(shown[-1].number),) if len(found) > page.limit else None
         is_shown = await ConnectorRows(session, base.tenant).is_shown(row.source_connector)
-        parts = await rows.rights_of_parts()
-        return Page(
-            [version_out(subject, base, row, each, is_shown=is_shown, parts=parts) for each in shown], key
-        )
+        return Page([version_out(subject, base, row, each, is_shown=is_shown) for each in shown], key)
 
     async def patch(
         self,
@@ -106,13 +104,14 @@ class Documents:
         *,
         revision: int | None,
     ) -> DocumentOut:
-        """Change title and metadata. Raises what the screen has against them."""
+        """Change title and metadata. Raises what the screen has against them, and UnderLegalHold."""
         base, row = await hold_document(session, subject, base_reference, reference, revision)
         given = {f for f in ("title", "metadata") if getattr(patch, f) is not None}
         changes = DocumentChanges(frozenset(given), title=patch.title, metadata=patch.metadata or {})
         changes = await screened_changes(
             self._screen, session, subject, ShownFields.of(row, {}), changes, is_alone=True
         )
+        await refuse_other_words(session, base, row, changes)
         changed = await change_document(session, self._jobs, subject, base, row, changes=changes)
         out = await self.describe(session, subject, base, DocumentId(row.id))
         if changed:
@@ -138,16 +137,18 @@ class Documents:
     ) -> DocumentOut:
         """Change who may read the document; binding for the next query, before any point has moved.
 
-        Raises PrincipalUnknown, ClearanceExceeded, PermissionMissing, and InvalidInput where a reason is
-        missing.
+        Raises SourceConnectorRefused, PrincipalUnknown, ClearanceExceeded, PermissionMissing, and
+        InvalidInput where a reason is missing.
         """
         base, row = await hold_document(session, subject, base_reference, reference, revision)
-        before = effective_level(base, row)
-        changed = await change_document(session, self._jobs, subject, base, row, changes=_acl_changes(acl))
-        if acl.chunk_readers is not None:
-            spans = tuple(given.span() for given in acl.chunk_readers)
-            if await change_spans(session, self._jobs, subject, base, row, spans, acl.reason):
-                changed |= {"chunk_readers"}
+        before, changes = effective_level(base, row), _acl_changes(acl)
+        spans = None if acl.chunk_readers is None else tuple(given.span() for given in acl.chunk_readers)
+        await require_source_levels(session, base, row, changes, spans)
+        changed = await change_document(session, self._jobs, subject, base, row, changes=changes)
+        if spans is not None and await change_spans(
+            session, self._jobs, subject, base, row, spans, acl.reason
+        ):
+            changed |= {"chunk_readers"}
         out = await self.describe(session, subject, base, DocumentId(row.id))
         if changed:
             await self._audit.record(

@@ -18,6 +18,7 @@ from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.rights_classes import ClassRights, class_numbers
 from eai.knowledge.chunks.spans import OwnRights, spans_to_rows
 from eai.knowledge.documents.drafts import PreparedChunk, SpanRights, StoredVersion
+from eai.knowledge.documents.kept import refuse_to_serve
 from eai.knowledge.documents.levels import found_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.version_rows import ON_ITS_WAY, IncomingVersion, VersionRows
@@ -113,8 +114,8 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
     The document fields that the version brought take effect. The chunks of the version before lose
     their statistics now, their points and rows by a job. Points whose class is no longer right are
     moved by a job. A version that answers already is left as it is. `chunks` must not be empty; `beside`
-    is what goes to the generation that a reindex is building. Raises VersionOutdated, GenerationMoved. Call
-    it last before audit and `Jobs.complete`.
+    is what goes to the generation that a reindex is building. Raises VersionOutdated, GenerationMoved, and
+    UnderLegalHold where what is held would be written over. Call it last before audit and `Jobs.complete`.
     """
     rows = DocumentRows(session, base.tenant, base.id)
     document = await rows.lock(stored.document)
@@ -122,6 +123,7 @@ async def serve_version(  # noqa: PLR0917 - one call site, in reading order
         raise VersionOutdated
     if document.serving_version_id == stored.version:
         return None
+    await refuse_to_serve(session, base, document, stored.version, is_redacted=text.spans is not None)
     searched = await _searched(session, base, beside)
     versions = VersionRows(session, base.tenant, stored.document)
     version = await _check_current(versions, searched, stored, source_hash)

@@ -19,7 +19,8 @@ from eai.platform.schema import Json
 
 ON_ITS_WAY = ("pending", "processing")
 HELD = "quarantined"
-READY = "ready"
+BLOCKED = "dlp_blocked"
+"""Why a version failed of which nothing may be stored; what a legal hold keeps of it is never processed."""
 HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content), defer(DocumentVersion.dlp_spans))
 
 
@@ -81,6 +82,11 @@ class VersionRows:
             .execution_options(synchronize_session=False)
         )
 
+    async def intended(self) -> Sequence[Json]:
+        """What each version that does not answer yet is to bring, if anything."""
+        statement = select(DocumentVersion.intended).where(*self._mine(), DocumentVersion.status != "ready")
+        return [each for each in await self._session.scalars(statement) if each]
+
     async def close_newer(self, serving: VersionId, error: Json) -> None:
         """Close every version newer than `serving` that may still answer, as failed with `error`."""
         present = aliased(DocumentVersion)
@@ -91,6 +97,7 @@ class VersionRows:
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.number > number.scalar_subquery())
             .where(DocumentVersion.status.in_((*ON_ITS_WAY, HELD, "failed")))
+            .where(DocumentVersion.error["code"].astext.is_distinct_from(BLOCKED))
             .values(status="failed", error=error)
             .execution_options(synchronize_session=False)
         )
@@ -143,19 +150,6 @@ class VersionRows:
             statement = statement.where(DocumentVersion.number < int(page.after[0]))
         ordered = statement.order_by(DocumentVersion.number.desc()).limit(page.limit + 1)
         return (await self._session.scalars(ordered.options(*HEAVY))).all()
-
-    async def rights_of_parts(self) -> list[Mapping[str, Any]]:
-        """The rights of parts of every version's text; the level that was found in one is as of a part."""
-        found = DocumentVersion.dlp["level"].astext
-        statement = select(DocumentVersion.chunk_rights, found).where(
-            *self._mine(), (func.jsonb_array_length(DocumentVersion.chunk_rights) > 0) | found.is_not(None)
-        )
-        parts: list[Mapping[str, Any]] = []
-        for spans, level in await self._session.execute(statement):
-            parts += spans
-            if level is not None:
-                parts.append({"start": 0, "end": 0, "readers": None, "classification": level})
-        return parts
 
     async def update(self, version: VersionId, values: Mapping[str, Any]) -> None:
         """Change a version's row."""

@@ -114,7 +114,7 @@ async def test_a_digest_of_the_whole_text_confirms_no_guess_at_its_hidden_part(c
     assert [version["content_hash"] for version in versions["data"]] == [None]
 
 
-async def test_the_digest_of_a_former_text_confirms_no_guess_at_what_is_hidden(
+async def test_the_digest_of_a_former_text_confirms_no_guess_at_what_was_or_is_hidden(
     company: Company,
 ) -> None:
     reader, cleared = await company.person("member"), await company.person("member", clearance="confidential")
@@ -123,24 +123,37 @@ async def test_the_digest_of_a_former_text_confirms_no_guess_at_what_is_hidden(
     hidden = await company.document(base, f"{OPENING} {SECRET}")
     closed = await company.document(base, f"{OPENING} {SECRET} Again.")
     part = {"start": len(OPENING), "end": len(OPENING) + len(SECRET), "classification": "confidential"}
-    rights: dict[str, list[Json]] = {raised: [], hidden: [part], closed: []}
-    acl = {"chunk_readers": [part]}
-    closed_path = f"/v1/knowledge-bases/{base}/documents/{closed}"
-    assert (await company.admin.put(f"{closed_path}/acl", json=acl)).status_code == 200
+    lowered = await company.document(base, f"{OPENING} {SECRET} Twice.", classification="confidential")
+    opened = await company.document(base, f"{OPENING} {SECRET} Thrice.", readers=[cleared.reference])
+    rights: dict[str, list[Json]] = {lowered: [], opened: [], raised: [], hidden: [part], closed: []}
+    before = {closed: {"chunk_readers": [part]}}
+    after = {lowered: {"classification": "internal", "reason": "A test"}, opened: {"readers": None}}
     for document, spans in rights.items():
         path = f"/v1/knowledge-bases/{base}/documents/{document}"
+        if document in before:
+            await changed(company, path, before[document])
         text = f"{OPENING} {document[:8]} has nothing of it any more."
         body = {"content": text, "chunk_readers": spans, "reason": "A test"}
         answer = await company.admin.put(path, json=body)
         assert answer.status_code == 202, answer.text
         await settled(company.admin, base, document, "2")
-        told = {
-            person.id: [each["content_hash"] for each in (await person.api.got(f"{path}/versions"))["data"]]
-            for person in (reader, cleared)
-        }
-        assert told[reader.id][1] is None, document
-        assert told[cleared.id][1] is not None, document
-        assert (told[reader.id][0] is None) == bool(spans)
+        if document in after:
+            await changed(company, path, after[document])
+        new = sha256(text.encode()).hexdigest()
+        for person, serving in ((reader, None if spans else new), (cleared, new), (company.admin, new)):
+            caller = person if isinstance(person, Caller) else person.api
+            versions = (await caller.got(f"{path}/versions"))["data"]
+            assert [each["content_hash"] for each in versions] == [serving, None]
+            followed = (await caller.got(f"/v1/lineage{path.removeprefix('/v1')}/versions"))["data"]
+            assert [(each["source_sha256"], each["content_sha256"]) for each in followed] == [
+                (serving, serving),
+                (None, None),
+            ]
+
+
+async def changed(company: Company, path: str, acl: Json) -> None:
+    answer = await company.admin.put(f"{path}/acl", json=acl)
+    assert answer.status_code == 200, answer.text
 
 
 async def test_a_text_that_has_never_answered_has_no_digest(company: Company) -> None:
