@@ -123,7 +123,8 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     expired_calls = ExpiredCalls(database, audit)
     ownership = StoreOwnership(database, vectors)
     quarantine = Quarantine(database)
-    documents = Documents(audit, jobs, FieldExamination(scanner, quarantine))
+    fields = FieldExamination(scanner, quarantine)
+    documents = Documents(audit, jobs, fields)
     integrity = Integrity(database, vectors, trail, ownership)
     dropping = Dropping(database, vectors, jobs, audit, grace_s=settings.reindex.grace_s)
     return Platform(
@@ -174,7 +175,9 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         reindexing=Reindexing(database, gateway, vectors, jobs, audit),
         generation_dropping=dropping,
         reindex_sweep=ReindexSweep(dropping, interval_s=settings.reindex.interval_s),
-        ingestion=Ingestion(database, gateway, vectors, jobs, audit, KnowledgeQuotas(), quarantine, scanner),
+        ingestion=Ingestion(
+            database, gateway, vectors, jobs, audit, KnowledgeQuotas(), quarantine, scanner, fields
+        ),
         recutting=Recutting(database, gateway, vectors, jobs, audit),
         reviews=Reviews(jobs, audit),
         retrieval=Retrieval(

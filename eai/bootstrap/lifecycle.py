@@ -17,7 +17,7 @@ from eai.platform.jobs import Pace
 from eai.platform.keys import MasterKey
 from eai.platform.outbound import Outbound
 from eai.platform.roles import UnsafeRole, verify_role
-from eai.platform.settings import Settings
+from eai.platform.settings import CacheSettings, Settings
 
 log = structlog.get_logger(__name__)
 
@@ -99,9 +99,15 @@ def _log_choices(settings: Settings, platform: Platform) -> None:
         "platform.built",
         environment=settings.environment,
         vector_store="qdrant server" if settings.qdrant.url else "embedded engine",
-        cache="redis" if settings.cache.redis_url else f"{settings.cache.memory_mb} MB of memory",
+        cache=_cache(settings.cache),
         models=[model.name for model in platform.gateway.models],
     )
+
+
+def _cache(chosen: CacheSettings) -> str:
+    if not chosen.keeps:
+        return "none"
+    return "redis" if chosen.redis_url else f"{chosen.memory_mb} MB of memory"
 
 
 def _required(secret: SecretStr | None) -> str:

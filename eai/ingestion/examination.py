@@ -38,11 +38,13 @@ class ExamineText:
     is worth and the parts as they count in it.
     """
 
-    def __init__(self, database: Database, scanner: Scanner, quarantine: Quarantine) -> None:
+    def __init__(
+        self, database: Database, scanner: Scanner, quarantine: Quarantine, fields: FieldExamination
+    ) -> None:
         self._database = database
         self._scanner = scanner
         self._quarantine = quarantine
-        self._fields = FieldExamination(scanner, quarantine)
+        self._fields = fields
 
     @component.output_types(extract=Extract, manuscript=Manuscript)
     def run(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:  # noqa: ARG002

@@ -95,16 +95,16 @@ class Ingestion:
         quotas: KnowledgeQuotas,
         quarantine: Quarantine,
         scanner: Scanner,
+        fields: FieldExamination,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._jobs = jobs
         self._audit = audit
-        fields = FieldExamination(scanner, quarantine)
         self._replacement = Replacement(gateway, jobs, audit, quotas, fields)
         self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement, fields)
         self._quarantine = quarantine
-        examine = ExamineText(database, scanner, quarantine)
+        examine = ExamineText(database, scanner, quarantine, fields)
         self._pipeline = ingestion_pipeline(examine, gateway, audit, vectors)
 
     async def ingest(

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from eai.kernel.masking import MASK
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.models import KnowledgeDocument
 from eai.platform.schema import Json
 from eai.privacy.identifiers import Identifiers
 from eai.privacy.text_rows import DocumentState
 from eai.privacy.texts import CONNECTOR, REVIEW, TEXT, fields_of, texts_in
-from eai.quarantine.judgement import MASK, masked
+from eai.quarantine.judgement import masked
 
 _WORDED = frozenset({"title", "metadata", "metadata_"})
 _REDACTABLE = frozenset({"title", "source_uri", "metadata", "intended", CONNECTOR, TEXT, REVIEW})

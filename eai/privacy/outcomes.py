@@ -28,7 +28,7 @@ from eai.privacy.redaction import (
     reviewed_without,
     subject_of,
 )
-from eai.privacy.review_rows import Reviewed, ReviewRows
+from eai.privacy.review_rows import Reviewed, ReviewTextRows
 from eai.privacy.schemas import ErasureAction
 from eai.privacy.text_rows import DocumentState, TextRows, Version
 from eai.privacy.texts import Search, Texts
@@ -182,7 +182,7 @@ async def _forget_reviews(
     session: AsyncSession, task: Task, versions: Sequence[Version], reviewed: Reviewed | None = None
 ) -> None:
     """Leave nothing of versions that go in what was decided on them: it outlives them."""
-    rows = ReviewRows(session, task.tenant)
+    rows = ReviewTextRows(session, task.tenant)
     if reviewed is not None:
         await rows.rewrite(reviewed)
     await rows.forget([version.id for version in versions])

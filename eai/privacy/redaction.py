@@ -21,7 +21,7 @@ from eai.knowledge.documents.drafts import DocumentChanges, VersionDraft
 from eai.knowledge.documents.replacing import add_version, change_document
 from eai.platform.jobs import Jobs
 from eai.privacy.blackening import Blackening
-from eai.privacy.review_rows import Reviewed, ReviewRows, without
+from eai.privacy.review_rows import Reviewed, ReviewTextRows, without
 from eai.privacy.text_rows import DocumentState, TextRows, Version, Written
 from eai.privacy.texts import REVIEW, Search, Texts, decoded
 
@@ -93,7 +93,7 @@ class Redaction:
 
         Raises what stands against a replacement.
         """
-        await ReviewRows(self.session, self.base.tenant).rewrite(redacted.reviewed)
+        await ReviewTextRows(self.session, self.base.tenant).rewrite(redacted.reviewed)
         if redacted.draft is None:
             changed = await change_document(
                 self.session, self.jobs, self.subject, self.base, self.document.row, changes=redacted.changes

@@ -32,7 +32,7 @@ class Reviewed(NamedTuple):
         return [*quoted, *self.comments.values()]
 
 
-class ReviewRows:
+class ReviewTextRows:
     """The holds and decisions of one tenant, as far as they quote what somebody wants erased."""
 
     def __init__(self, session: AsyncSession, tenant: TenantId) -> None:

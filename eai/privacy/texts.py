@@ -12,7 +12,7 @@ from eai.connectors.repository import DIRECT
 from eai.kernel.ids import TenantId
 from eai.platform.database import Database
 from eai.privacy.identifiers import Identifiers, Place
-from eai.privacy.review_rows import Reviewed, ReviewRows
+from eai.privacy.review_rows import Reviewed, ReviewTextRows
 from eai.privacy.text_rows import DocumentState, TextRows, Written
 
 TEXT, CONNECTOR = "text", "source_connector"
@@ -79,7 +79,7 @@ class Texts:
         """What is kept of the reviews of a document, of versions from number `since` on."""
         versions = [version.id for version in document.versions if version.number >= since]
         async with self.database.transaction(self.tenant) as session:
-            return await ReviewRows(session, self.tenant).of_versions(versions)
+            return await ReviewTextRows(session, self.tenant).of_versions(versions)
 
     def _in_fields(self, search: Search, document: DocumentState, reviewed: Reviewed, since: int) -> None:
         beside = ((REVIEW, text) for text in reviewed.texts())

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from eai.kernel.masking import MASK
 from eai.quarantine.ports import MOST_FINDINGS, Finding, Place, Reason, Severity
 
 HISTORY = "history"
 """The detector of what is found in the company that a text keeps, not in the text."""
 _HISTORY_VERSION = 1
-MASK = "\u2588"
 
 Masks = tuple[tuple[int, int], ...]
 

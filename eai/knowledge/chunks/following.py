@@ -20,7 +20,7 @@ from eai.platform.database import Database
 from eai.platform.finishing import finished
 from eai.platform.jobs import JobRun, Jobs
 
-POINTS_PER_WRITE = 500
+POINTS_PER_CHANGE = 500
 
 Classes = Mapping[GenerationId, Mapping[int, Sequence[PointId]]]
 """By generation, the points that belong to each rights class."""
@@ -99,8 +99,8 @@ class PointFollowing:
 
 
 def _selectors(generation: str, points: Sequence[PointId]) -> Iterator[Selector]:
-    for start in range(0, len(points), POINTS_PER_WRITE):
-        yield Selector(generation, ids=tuple(points[start : start + POINTS_PER_WRITE]))
+    for start in range(0, len(points), POINTS_PER_CHANGE):
+        yield Selector(generation, ids=tuple(points[start : start + POINTS_PER_CHANGE]))
 
 
 async def _classes(session: AsyncSession, run: JobRun, document: DocumentId) -> Classes:

@@ -16,6 +16,7 @@ from eai.access.subject import Subject
 from eai.identity.grants import require_clearance
 from eai.kernel.errors import NotFound
 from eai.kernel.ids import DocumentId, TenantId, VersionId
+from eai.kernel.masking import MASK
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.chunks.spans import spans_to_rows
 from eai.knowledge.directory import check_references
@@ -27,8 +28,6 @@ from eai.knowledge.errors import ExternalIdExists
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.knowledge.visibility import readable_documents, wholly_readable
 
-BLOCK = "\u2588"
-"""What stands in a text for what a steward or an erasure has taken out of it."""
 COMPARED = frozenset({"title", "readers", "classification", "metadata"})
 """What of a document, besides its text, makes two of them the same."""
 
@@ -108,7 +107,7 @@ def _given_is_known(subject: Subject) -> ColumnElement[bool]:
     Whoever gave it knows it anyway.
     """
     is_redacted = func.coalesce(DocumentVersion.dlp["redacted"].as_boolean(), literal(value=False))
-    is_blackened = func.coalesce(DocumentVersion.content, "").contains(BLOCK)
+    is_blackened = func.coalesce(DocumentVersion.content, "").contains(MASK)
     return or_(
         DocumentVersion.created_by == subject.principal,
         and_(DocumentVersion.status != HELD, not_(is_redacted), not_(is_blackened)),
