@@ -27,12 +27,15 @@ Comment = Annotated[
 
 
 class ReviewRequest(Schema):
-    """A decision on a held document. The `comment` says why, for whoever reads the audit.
+    """A decision on the version of a document that the steward has read, as the quarantine names it.
+
+    The `comment` says why, for whoever reads the audit.
 
     `release` lets the text be found; `redact` as well, with a block for every character of what held it;
     `reject` keeps it, and the same bytes again, out of the base.
     """
 
+    version: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,9}$")]
     decision: Verdict
     comment: Comment
 

@@ -46,6 +46,9 @@ from eai.review.errors import NotHeld, RedactionLeavesNothing, SelfReviewForbidd
 from eai.review.repository import ReviewRows, next_key
 from eai.review.schemas import HeldDocument, HeldDocumentDetail, ReviewOut, ReviewRequest
 
+REPLACED = "replaced"
+"""What is said of a version that another one has come after."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Case:
@@ -134,6 +137,9 @@ class Reviews:
         row, version = taken
         quarantine = QuarantineRows(session, subject.tenant)
         if await quarantine.find_decision(id_) is None:
+            if request.version != str(version.number):
+                # Nobody decides on a text that came after the one they have read.
+                raise NotHeld(status=REPLACED)
             if version.status != HELD:
                 raise NotHeld(status=version.status)
             if await rows.find(base.id, document) is None:

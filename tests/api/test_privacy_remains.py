@@ -61,7 +61,7 @@ async def released(company: Company, steward: Person, base: str, **fields: Any) 
     assert rules.status_code == 200, rules.text
     document = await held(company.admin, base, TEXT, **fields)
     path = f"/v1/knowledge-bases/{base}/documents/{document}"
-    comment = {"decision": "release", "comment": f"I asked {NAME}."}
+    comment = {"version": "1", "decision": "release", "comment": f"I asked {NAME}."}
     assert (await steward.api.post(f"{path}/review", json=comment)).status_code == 200
     assert (await settled(company.admin, base, document))["status"] == "ready"
     return document
@@ -142,7 +142,7 @@ async def test_a_comment_alone_tells_of_the_person(
     base = await company.base()
     document = await held(company.admin, base, f"{PARCELS} {ORDER}")
     path = f"/v1/knowledge-bases/{base}/documents/{document}"
-    comment = {"decision": "release", "comment": f"I asked {NAME}."}
+    comment = {"version": "1", "decision": "release", "comment": f"I asked {NAME}."}
     assert (await steward.api.post(f"{path}/review", json=comment)).status_code == 200
     await settled(company.admin, base, document)
     (told,) = (await found(officer, await erased(officer, "find", NAME))).values()

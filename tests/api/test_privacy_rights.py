@@ -49,7 +49,11 @@ async def test_a_text_that_came_or_was_held_above_the_clearance_is_not_searched(
     low = {"content": f"{PARCELS} Again.", "classification": "internal", "reason": "A public text."}
     assert (await company.admin.put(path, json=low)).status_code == 202
     await settled(company.admin, base, document, "3")
-    review = {"decision": "release", "comment": "It follows one that was held, and is another text."}
+    review = {
+        "version": "3",
+        "decision": "release",
+        "comment": "It follows one that was held, and is another text.",
+    }
     cleared = await company.person("data_steward", clearance="secret")
     assert (await cleared.api.post(f"{path}/review", json=review)).status_code == 200
     await settled(company.admin, base, document, "3")

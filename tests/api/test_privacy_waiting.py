@@ -21,9 +21,9 @@ async def held_behind(company: Company, base: str, content: str, answering: str,
     return path
 
 
-async def review(company: Company, path: str, decision: str) -> Json:
+async def review(company: Company, path: str, decision: str, version: str = "2") -> Json:
     steward = await company.person("data_steward", clearance="confidential")
-    body = {"decision": decision, "comment": "Looked at."}
+    body = {"version": version, "decision": decision, "comment": "Looked at."}
     assert (await steward.api.post(f"{path}/review", json=body)).status_code == 200
     base, document = path.split("/")[3], path.split("/")[5]
     return await settled(company.admin, base, document)
@@ -52,7 +52,7 @@ async def test_what_a_rejected_text_would_have_brought_comes_redacted_with_the_n
     await review(company, path, "reject")
     # A text that follows one that was held is held.
     assert (await erased(officer, "redact", NAME))["documents"] == {"failed": 1}
-    shown = await review(company, path, "release")
+    shown = await review(company, path, "release", "3")
     assert (shown["version"], shown["title"]) == ("3", f"By {BLOCK * len(NAME)}")
 
 
@@ -67,7 +67,7 @@ async def test_a_title_that_is_to_come_is_not_replaced_by_the_one_that_names_the
     await settled(company.admin, base, document, "2")
     await review(company, path, "reject")
     assert (await erased(officer, "redact", NAME))["documents"] == {"failed": 1}
-    shown = await review(company, path, "release")
+    shown = await review(company, path, "release", "3")
     assert (shown["version"], shown["title"]) == ("3", "By nobody")
 
 

@@ -59,8 +59,8 @@ async def review_document(
 
     Released and redacted texts are processed anew, for whoever submitted them, and can then be found. 403
     `self_review_forbidden` for your own submission and that of a principal that you made or were ever told
-    a key of, directly or through others, also once it is gone; 409 `not_held` once it was decided or
-    replaced, 409 `too_many_findings` where more may be in it than is listed, and 409
+    a key of, directly or through others, also once it is gone; 409 `not_held` once that version was decided
+    or replaced, 409 `too_many_findings` where more may be in it than is listed, and 409
     `redaction_leaves_nothing`: both can only be rejected.
     """
     return await services.reviews.review(session, caller, base, document, request, new_id)

@@ -87,7 +87,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "list_held_documents_of_base": lambda _: Valid(),
     "get_held_document": lambda ids: Valid(path={"document": ids.held}),
     "review_document": lambda ids: Valid(
-        {"decision": "reject", "comment": "Nobody needs it."}, path={"document": ids.held}
+        {"version": "1", "decision": "reject", "comment": "Nobody needs it."}, path={"document": ids.held}
     ),
     # Each under a level of its own: there is one policy for each kind of document.
     "create_retention_policy": lambda ids: Valid(

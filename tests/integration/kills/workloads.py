@@ -200,7 +200,7 @@ class Release(Workload):
 
     async def ask(self, caller: Caller, scene: Scene) -> httpx2.Response:
         path = f"{scene.path}/documents/{scene.held}/review"
-        body = {"decision": "release", "comment": "It is a test."}
+        body = {"version": "1", "decision": "release", "comment": "It is a test."}
         headers = {"idempotency-key": scene.key, "authorization": f"Bearer {scene.steward_key}"}
         return await caller.post(path, json=body, headers=headers)
 

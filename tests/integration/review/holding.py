@@ -51,12 +51,14 @@ class Desk:
     async def put(self, document: str, content: str) -> httpx2.Response:
         return await self.author.api.put(self.path(document), json={"content": content})
 
-    async def decide(self, document: str, decision: str, by: Person | None = None) -> httpx2.Response:
-        body = {"decision": decision, "comment": "Looked at."}
+    async def decide(
+        self, document: str, decision: str, by: Person | None = None, version: str = "1"
+    ) -> httpx2.Response:
+        body = {"version": version, "decision": decision, "comment": "Looked at."}
         return await (by or self.steward).api.post(f"{self.path(document)}/review", json=body)
 
-    async def decided(self, document: str, decision: str) -> None:
-        answer = await self.decide(document, decision)
+    async def decided(self, document: str, decision: str, version: str = "1") -> None:
+        answer = await self.decide(document, decision, version=version)
         assert answer.status_code == 200, answer.text
 
     async def settled(self, document: str, newest: str = "1") -> Json:

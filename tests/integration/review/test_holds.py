@@ -170,7 +170,7 @@ async def test_what_follows_a_held_text_is_seen_by_a_steward_until_one_lets_a_te
     versions = await desk.author.api.got(f"{desk.path(document)}/versions")
     first = versions["data"][1]
     assert (first["status"], first["error"]["code"]) == ("failed", "version_superseded")
-    await desk.decided(document, "release")
+    await desk.decided(document, "release", "2")
     await desk.settled(document, "2")
     assert (await desk.replaced(document, "Letters leave at seven.", "3"))["version"] == "3"
     assert await desk.ask("letters") == {document}
