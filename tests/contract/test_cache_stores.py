@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,38 @@ async def test_without_a_server_redis_is_unavailable(tmp_path: Path) -> None:
             await ask
     await store.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"$abc\r\n",
+        b"*x\r\n",
+        b"$-5\r\n",
+        b":5\r\n",
+        b"*1\r\n:1\r\n",
+        b"#t\r\n",
+        b",1.5\r\n",
+        b"HTTP/1.1 400\r\n\r\n",
+    ],
+)
+async def test_what_answers_as_no_redis_does_holds_nothing(tmp_path: Path, answer: bytes) -> None:
+    """Attack list, fault 37: a cache that is not what it should be is a miss, and never an error."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A client says several things at once, and each has one answer.
+        while said := await reader.read(65_536):
+            writer.write(answer * max(1, said.count(b"*")))
+        writer.close()
+
+    path = tmp_path / "odd.sock"
+    server = await asyncio.start_unix_server(talk, path)
+    store = RedisStore(f"unix://{path}")
+    try:
+        with suppress(CacheUnavailable):
+            assert await store.get(NAME) is None
+        with suppress(CacheUnavailable):
+            await store.put(NAME, b"value", 60)
+    finally:
+        await store.close()
+        server.close()

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
 from eai.cache.ports import CacheUnavailable
 
@@ -49,7 +49,8 @@ class RedisStore:
         self._away_until = 0.0
 
     async def get(self, name: bytes) -> bytes | None:
-        return cast(bytes | None, await self._asked(lambda: self._redis.get(PREFIX + name)))
+        found = await self._asked(lambda: self._redis.get(PREFIX + name))
+        return found if isinstance(found, bytes) else None
 
     async def put(self, name: bytes, value: bytes, ttl_s: int) -> None:
         await self._asked(lambda: self._redis.set(PREFIX + name, value, ex=ttl_s))
@@ -72,7 +73,8 @@ class RedisStore:
             # It answers, and refuses this: full for a write, for example, and not for a read.
             log.warning("cache.refused", reason=str(error))
             raise CacheUnavailable from error
-        except (RedisError, OSError) as error:
+        except Exception as error:
+            # What is no Redis, or no more, may answer anything, and the client raises as it comes.
             self._away_until = self._clock() + AWAY_FOR_S
             log.warning("cache.unavailable", reason=type(error).__name__)
             raise CacheUnavailable from error
