@@ -17,9 +17,11 @@ from eai.quarantine import ports as quarantine
 
 MOST_SPANS = 1_000
 """Findings whose places are kept; all are counted."""
-_SHOWN = 4
+SHOWN = 4
 """Characters that a steward is shown of what may be a secret: enough to know it again."""
 _VERSION = 1
+DETECTORS = "dlp."
+"""What the names of those begin with who find what may be a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +117,14 @@ def for_review(text: str, findings: Iterable[Finding]) -> list[quarantine.Findin
 
 def _finding(found: Finding, words: str, key: str) -> quarantine.Finding:
     return quarantine.Finding(
-        detector=f"dlp.{found.entity}",
+        detector=f"{DETECTORS}{found.entity}",
         version=_VERSION,
         reason=quarantine.Reason.SENSITIVE_DATA,
         severity=quarantine.Severity.CRITICAL,
         start=found.start,
         end=found.end,
         place=quarantine.Place.TEXT,
-        excerpt=f"{words[:_SHOWN]}…",
+        excerpt=f"{words[:SHOWN]}…",
         meaning=None,
         fingerprint=sha256(key.encode("utf-8", "surrogatepass")).hexdigest(),
     )

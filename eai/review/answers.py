@@ -10,7 +10,7 @@ from eai.quarantine.models import Decision
 from eai.quarantine.schemas import fields_of, finding_out
 from eai.quarantine.severity import Severity
 from eai.quarantine.specimen import Specimen
-from eai.review.context import context_of
+from eai.review.context import context_of, without_secrets
 from eai.review.repository import Held
 from eai.review.schemas import FindingInContext, HeldDocument, HeldDocumentDetail, ReviewOut
 
@@ -23,11 +23,12 @@ def held_out(held: Held) -> HeldDocument:
 def detail_out(held: Held, specimen: Specimen) -> HeldDocumentDetail:
     """The document with all that was found, each in its context."""
     found = [from_row(row) for row in held.findings]
+    shown = without_secrets(specimen, found)
     return HeldDocumentDetail(
         **_fields(held),
         source_uri=held.source_uri,
         findings=[
-            FindingInContext(**fields_of(finding), context=context_of(finding, specimen)) for finding in found
+            FindingInContext(**fields_of(finding), context=context_of(finding, shown)) for finding in found
         ],
     )
 
