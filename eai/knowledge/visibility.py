@@ -53,14 +53,20 @@ def visible_documents(subject: Subject, rights: BaseRights, default: Classificat
     """Live documents of one base whose metadata `subject` may see; `default` is the base's level.
 
     Whoever manages the base sees all that its clearance covers; readers see what they may read. Those of a
-    source that is switched off are seen by all who may write in the base: they are told why it takes nothing.
+    source that is switched off, and those of which no text has come to answer, are seen by all who may write
+    in the base: they are told why. What a title says that was held with its text is told to nobody else.
     """
     return and_(
         KnowledgeDocument.deleting_since.is_(None),
         document_level(literal(default.rank)) <= subject.clearance.rank,
         true() if rights.can_manage else named_in(KnowledgeDocument.readers, subject),
-        true() if rights.can_write else source_is_shown(),
+        true() if rights.can_write else and_(source_is_shown(), has_answered()),
     )
+
+
+def has_answered() -> ColumnElement[bool]:
+    """Whether a text of the document can be found."""
+    return KnowledgeDocument.serving_version_id.is_not(None)
 
 
 def readable_documents(subject: Subject, rights: BaseRights, default: Classification) -> ColumnElement[bool]:

@@ -224,6 +224,8 @@ class ReceiptOut(Schema):
 
     `vectors_remaining` was counted by the engine after the removal; null until then. The receipt says
     that no read returns the ids any more, not that every byte has left every disk and backup.
+    `chunks_removed` and `vectors_removed` are told to whoever asked for the deletion, manages the base or
+    audits, and are null for others, who may not have been shown every passage.
     """
 
     id: UUID
@@ -232,8 +234,8 @@ class ReceiptOut(Schema):
     knowledge_base_id: UUID
     status: Literal["deleting", "deleted"]
     documents_removed: int
-    chunks_removed: int
-    vectors_removed: int
+    chunks_removed: int | None
+    vectors_removed: int | None
     vectors_remaining: int | None
     generations: list[UUID]
     created_at: datetime

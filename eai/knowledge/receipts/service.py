@@ -4,7 +4,7 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.access.acl import base_rights
+from eai.access.acl import BaseRights, base_rights
 from eai.access.classification import LEVELS
 from eai.access.scopes import Scope
 from eai.access.subject import Subject
@@ -25,9 +25,17 @@ async def get_receipt(session: AsyncSession, subject: Subject, reference: str) -
     """
     wanted = read_reference(reference)
     row = await ReceiptRows(session, subject.tenant).find(wanted) if isinstance(wanted, UUID) else None
-    if row is None or not await _may_know(session, subject, row):
+    if row is None:
         raise NotFound
-    return receipt_out(row)
+    receipt = receipt_out(row)
+    if row.requested_by == subject.principal or Scope.AUDIT_READ in subject.scopes:
+        return receipt
+    rights = base_rights(subject, await BaseRows(session, subject.tenant).entries(BaseId(row.base_id)))
+    if not _may_know(subject, rights, row):
+        raise NotFound
+    if rights.can_manage:
+        return receipt
+    return receipt.model_copy(update={"chunks_removed": None, "vectors_removed": None})
 
 
 async def id_of_repetition(session: AsyncSession, tenant: TenantId, document: DocumentId) -> DocumentId:
@@ -64,12 +72,9 @@ def receipt_out(row: DeletionReceipt) -> ReceiptOut:
     )
 
 
-async def _may_know(session: AsyncSession, subject: Subject, row: DeletionReceipt) -> bool:
-    if row.requested_by == subject.principal or Scope.AUDIT_READ in subject.scopes:
-        return True
+def _may_know(subject: Subject, rights: BaseRights, row: DeletionReceipt) -> bool:
     if LEVELS[row.classification].exceeds(subject.clearance):
         return False
-    rights = base_rights(subject, await BaseRows(session, subject.tenant).entries(BaseId(row.base_id)))
     if row.kind == "knowledge_base":
         return rights.can_manage
     named = row.readers is None or not subject.references.isdisjoint(row.readers)
