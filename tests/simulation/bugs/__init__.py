@@ -46,8 +46,8 @@ BUGS = (
     Bug(documents.rights_wait_for_the_swap, ("I12",), 20),
     Bug(documents.rows_removed_before_points, ("I3",), 40, 515),
     Bug(documents.no_fence, ("I3", DEADLOCK), 20, 1360),
-    Bug(generations.generation_not_pinned, ("I6",), 20, 210),
-    Bug(generations.flipped_unverified, ("I6",), 20, 98),
+    Bug(generations.generation_not_pinned, ("I6",), 20, 105),
+    Bug(generations.flipped_unverified, ("I6",), 20, 780),
     Bug(generations.rights_moved_where_searched_only, ("I12",), 20, 30),
     Bug(generations.stored_with_old_rights, ("I12",), 20, 125),
     Bug(
