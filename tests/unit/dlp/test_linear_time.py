@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from eai.dlp.normalisation import normalise
+from eai.dlp.recognisers import api_key, private_key, vat
 from eai.dlp.recognition import RECOGNISERS, recognise
 
 SHORT, LONG = 250_000, 1_000_000
@@ -85,6 +86,19 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "ligatures": lambda n: filled(n, "\ufdfa"),
 }
 
+MARKS = (
+    *private_key._MARKS, *api_key._FORMS, *vat._FORMS, BEGIN, END, "@", "FR76", "+33",
+    "siren ", "siret ", "rcs ", "passport ", "cni ", "id card ", "carte d'identité ", "P<FRA",
+    "IDFRA", "I<FRA", "%41", "\\x41", "\\u0041",
+)  # fmt: skip
+"""What makes a recogniser look, or begins one of its patterns."""
+ROWS = (
+    "A", "a", "4", "=", "+", "/", "-", "_", ".", " ", "\n", "<", "'", "\\n", "é", "Ab0/", "A-", "A_", "a.",
+    "4 ", "4/", "AAAA ", "AAA\n", "key: ", "34, ",
+)  # fmt: skip
+"""Of each class of signs that patterns take any number of."""
+SHORT_ROW, LONG_ROW = 25_000, 100_000
+
 
 def seconds(texts: Sequence[str]) -> float:
     """Of processor time of this thread: others of the process have their own work."""
@@ -112,3 +126,17 @@ def test_a_text_four_times_as_long_takes_about_four_times_as_long(name: str) -> 
 @pytest.mark.parametrize("unit", ["4", "4111 1111 1111 1111", "a@b.fr", "QUJD" * 16, BEGIN])
 def test_four_times_as_many_small_texts_take_about_four_times_as_long(unit: str) -> None:
     assert growth([unit] * 1_250, [unit] * 5_000) < MOST_TIMES
+
+
+@pytest.mark.parametrize("unit", ROWS)
+def test_a_row_four_times_as_long_takes_about_four_times_as_long_behind_every_mark(unit: str) -> None:
+    short, long = (" ".join(MARKS) + filled(size, unit) + "!" for size in (SHORT_ROW, LONG_ROW))
+    assert growth([short], [long]) < MOST_TIMES
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_four_times_as_many_marks_take_about_four_times_as_long(mark: str) -> None:
+    short, long = (
+        "|".join(filled(size, mark + glue) for glue in ("", "-", " ")) for size in (SHORT_ROW, LONG_ROW)
+    )
+    assert growth([short], [long]) < MOST_TIMES
