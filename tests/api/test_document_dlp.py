@@ -92,6 +92,19 @@ async def test_a_card_raises_a_document_wherever_it_is_looked_at(
     assert [document["id"] for document in listed] == []
 
 
+async def test_three_cards_in_one_row_of_a_table_raise_a_page(
+    company: Company, author: Person, reader: Person
+) -> None:
+    base = await company.base("tenant:*")
+    numbers = ("4539 1488 0343 6467", CARD, "5555 5555 5555 4444")
+    page = f"<p>Cards</p><table><tr>{''.join(f'<td>{number}</td>' for number in numbers)}</tr></table>"
+    made = await submit(author.api, base, page, content_type="text/html")
+    assert (made["classification"], made["dlp"]["entities"]) == ("confidential", {"payment_card": 3})
+    path = documents(base, made["id"])
+    assert (await author.api.got(f"{path}/content"))["content"] == "Cards\n\n" + "\t".join(numbers)
+    assert (await reader.api.get(path)).status_code == 404
+
+
 async def test_no_level_that_anybody_sets_is_below_what_was_found(
     company: Company, author: Person, reader: Person
 ) -> None:

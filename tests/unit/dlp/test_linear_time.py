@@ -41,6 +41,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "groups of four": lambda n: filled(n, "4111 "),
     "almost cards": lambda n: filled(n, "4111 1111 1111 1112x"),
     "cards": lambda n: filled(n, "4111 1111 1111 1111, "),
+    "cards in a row": lambda n: filled(n, "4111 1111 1111 1111 "),
     "cards in lines": lambda n: filled(n, "4111 1111 1111 1111\n"),
     "almost security numbers": lambda n: filled(n, "1 85 05 78 006 084 92 x"),
     "almost accounts": lambda n: filled(n, "FR76"),
