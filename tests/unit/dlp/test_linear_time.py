@@ -77,6 +77,12 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "escapes of escapes": lambda n: filled(n, "%25%32%35"),
     "one escape": lambda n: filled(n, "a")[3:] + "%40",
     "backslashes": lambda n: filled(n, "\\x34"),
+    "signs by number": lambda n: filled(n, "&#52;"),
+    "signs by name": lambda n: filled(n, "&nbsp;"),
+    "no names of signs": lambda n: filled(n, "&nbsp"),
+    "numbers without end": lambda n: "&#" + filled(n, "0"),
+    "breaks": lambda n: filled(n, "<br>"),
+    "a break without end": lambda n: "<br" + filled(n, " "),
     "parentheses": lambda n: filled(n, "("),
     "unseen": lambda n: filled(n, "\u200b"),
     "unseen between digits": lambda n: filled(n, "4\u200b"),
@@ -90,7 +96,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
 MARKS = (
     *private_key._MARKS, *api_key._FORMS, *vat._FORMS, BEGIN, END, "@", "FR76", "+33",
     "siren ", "siret ", "rcs ", "passport ", "cni ", "id card ", "carte d'identité ", "P<FRA",
-    "IDFRA", "I<FRA", "%41", "\\x41", "\\u0041",
+    "IDFRA", "I<FRA", "%41", "\\x41", "\\u0041", "&", "&#", "&#x", "&nbsp;", "<br",
 )  # fmt: skip
 """What makes a recogniser look, or begins one of its patterns."""
 ROWS = (
