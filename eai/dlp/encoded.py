@@ -1,12 +1,14 @@
 """Texts that lie in other texts: in base64, in hexadecimal, or escaped sign by sign.
 
-Base64 is read in either alphabet, in one line or in many of equal length; escapes are those of web addresses
-and of string literals.
+Base64 is read in either alphabet, in one line or in many of equal length; escapes are those of web addresses,
+of string literals and of HTML, which Markdown has as well.
 """
 
 import re
 from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
+from html import unescape
+from html.entities import html5
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,12 @@ _PAIRS = re.compile(
     rf"[0-9A-Fa-f]{{2}}(?:(?P=gap)[0-9A-Fa-f]{{2}}){{{_FEWEST_BYTES - 2},}}+)"
 )
 _HEXADECIMAL = re.compile("[^0-9A-Fa-f]")
-_ESCAPE = re.compile(r"(?:%|\\x|\\u00)([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(
+    r"%(?P<address>[0-9A-Fa-f]{2})|\\(?:x|u00)(?P<literal>[0-9A-Fa-f]{2})"
+    r"|&(?:#(?:0*+[0-9]{1,7}|[Xx]0*+[0-9A-Fa-f]{1,6});?+|(?P<name>[A-Za-z][A-Za-z0-9]{1,31};))"
+    r"|(?P<line_break><[Bb][Rr][ \t\r\n]*+/?>)"
+)
+_ESCAPING = ("%", "\\", "&", "<")
 _STANDARD = str.maketrans("-_", "+/", "= \t\r\n")
 _CONTROLS = bytes(sorted({*range(0x20), 0x7F} - {*b"\t\r\n\0"}))
 _BEYOND_ASCII = 0x80
@@ -45,21 +52,36 @@ def encoded_parts(passage: Passage) -> Iterator[tuple[int, int, bytes]]:
 def unescaped(passage: Passage) -> tuple[str, NDArray[np.intp]] | None:
     """The text with every escaped sign in its place, and where each sign of it came from; None for none.
 
-    Signs beyond ASCII take several escapes, and are left as question marks: no entity depends on one.
+    In web addresses and literals, signs beyond ASCII take several escapes, and are left as question marks: no
+    entity depends on one.
     """
     text = passage.text
-    if "%" not in text and "\\" not in text:
+    if not any(sign in text for sign in _ESCAPING):
         return None
     # One more than the text has, so that the end of its last sign is known too.
     is_first = np.ones(len(text) + 1, np.bool_)
+    pieces, reached = [], 0
     for escape in _ESCAPE.finditer(text):
-        is_first[escape.start() + 1 : escape.end()] = False
-    return None if is_first.all() else (_ESCAPE.sub(_sign, text), np.flatnonzero(is_first))
+        if sign := _sign(escape):
+            start, end = escape.span()
+            is_first[start + 1 : end] = False
+            pieces += [text[reached:start], sign]
+            reached = end
+    return ("".join([*pieces, text[reached:]]), np.flatnonzero(is_first)) if pieces else None
 
 
 def _sign(escape: re.Match[str]) -> str:
-    code = int(escape[1], 16)
-    return chr(code) if code < _BEYOND_ASCII else "?"
+    """The one sign that stands there for a reader; none where there is no such escape."""
+    kind, written = escape.lastgroup, escape[0]
+    if kind in {"address", "literal"}:
+        code = int(escape[kind], 16)
+        return chr(code) if code < _BEYOND_ASCII else "?"
+    if kind == "line_break":
+        return "\n"
+    if kind == "name":
+        return html5.get(escape[kind], "")[:1]
+    # One that no text may hold, as that of a surrogate, is read as another.
+    return unescape(written)[:1] or "?"
 
 
 def _in_hexadecimal(passage: Passage) -> Iterator[tuple[int, int, bytes]]:

@@ -1,7 +1,8 @@
 """From submitted bytes to the text that is split, searched and cited.
 
 Offsets in citations count characters of this text. Markdown and plain text are their own text; HTML
-becomes the text a reader sees, a line per block.
+becomes the text a reader sees, a line per block and a tab between the cells of a table: without it, what
+stands in neighbouring cells would be read as one number.
 """
 
 import re
@@ -76,7 +77,8 @@ def _as_is(text: str) -> str:
 
 def _html(text: str) -> str:
     _check_depth(text)
-    tree = LexborHTMLParser(text)
+    # Tabs that stand in the source are white space like any other: those that are left part cells.
+    tree = LexborHTMLParser(text.replace("\t", " "))
     for node in tree.css(_INVISIBLE):
         node.decompose()
     for node in tree.css(_BLOCKS):
@@ -84,8 +86,11 @@ def _html(text: str) -> str:
         node.insert_after("\n")
     for node in tree.css(_CELLS):
         node.insert_after("\t")
-    lines = (" ".join(line.split()) for line in (tree.root.text() if tree.root else "").split("\n"))
-    return _without_blank_runs(lines)
+    return _without_blank_runs(map(_cells_of, (tree.root.text() if tree.root else "").split("\n")))
+
+
+def _cells_of(line: str) -> str:
+    return "\t".join(" ".join(cell.split()) for cell in line.split("\t")).strip()
 
 
 def _check_depth(text: str) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from haystack import Document
 from haystack.components.preprocessors import RecursiveDocumentSplitter
 
-SEPARATORS = ["\n\n", "\n", ". ", " "]
+SEPARATORS = ["\n\n", "\n", ". ", "\t", " "]
 
 Span = tuple[int, int]
 

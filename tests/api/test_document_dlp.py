@@ -1,5 +1,6 @@
 """What follows from what is found in a document: noted, raised, redacted, held or kept out."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,8 @@ import httpx2
 import psycopg
 import pytest
 
+from eai.gateway.ports import Embedded, EmbeddingRole
+from eai.integrations.local_models import HashEmbedder
 from eai.kernel.ids import TenantId
 from tests.api.test_gateway_streams import until
 from tests.api.test_jobs import changes
@@ -90,6 +93,19 @@ async def test_a_card_raises_a_document_wherever_it_is_looked_at(
     assert (await reader.api.get(f"{path}/content")).status_code == 404
     listed = (await reader.api.got(documents(base)))["data"]
     assert [document["id"] for document in listed] == []
+
+
+async def test_three_cards_in_one_row_of_a_table_raise_a_page(
+    company: Company, author: Person, reader: Person
+) -> None:
+    base = await company.base("tenant:*")
+    numbers = ("4539 1488 0343 6467", CARD, "5555 5555 5555 4444")
+    page = f"<p>Cards</p><table><tr>{''.join(f'<td>{number}</td>' for number in numbers)}</tr></table>"
+    made = await submit(author.api, base, page, content_type="text/html")
+    assert (made["classification"], made["dlp"]["entities"]) == ("confidential", {"payment_card": 3})
+    path = documents(base, made["id"])
+    assert (await author.api.got(f"{path}/content"))["content"] == "Cards\n\n" + "\t".join(numbers)
+    assert (await reader.api.get(path)).status_code == 404
 
 
 async def test_no_level_that_anybody_sets_is_below_what_was_found(
@@ -199,6 +215,30 @@ async def test_a_redacted_text_is_stored_shown_and_found_as_one(
         {"entity": "payment_card", "start": 25, "end": 39, "source_start": 25, "source_end": 44}
     ]
     assert versions(stack_urls, made["id"], "source, content") == [(REDACTED.encode(), REDACTED)]
+
+
+async def test_what_markdown_writes_by_name_and_number_is_redacted_and_kept_nowhere(
+    company: Company, author: Person, stack_urls: DatabaseUrls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rules(company, payment_card="redact", email="redact")
+    embedded: list[str] = []
+    embed = HashEmbedder.embed
+
+    async def noted(self: HashEmbedder, texts: Sequence[str], role: EmbeddingRole) -> Embedded:
+        embedded.extend(texts)
+        return await embed(self, texts, role)
+
+    monkeypatch.setattr(HashEmbedder, "embed", noted)
+    base = await company.base("tenant:*")
+    card, mail = "4539&nbsp;1488<br>0343&#8239;&#54;&#52;&#54;&#55;", "jean&#64;dupont&period;fr"
+    text = f"The **parcel** &amp; more was paid with {card}&nbsp;at noon by {mail}."
+    redacted = "The **parcel** &amp; more was paid with [payment_card]&nbsp;at noon by [email]."
+    made = await submit(author.api, base, text, content_type="text/markdown")
+    assert made["dlp"] == {"entities": {"email": 1, "payment_card": 1}, "redacted": True}
+    assert (await author.api.got(f"{documents(base, made['id'])}/content"))["content"] == redacted
+    assert versions(stack_urls, made["id"], "source, content") == [(redacted.encode(), redacted)]
+    assert embedded == [redacted]
+    assert await ask(author.api, base, QUESTION) == [redacted]
 
 
 async def test_only_who_gave_a_text_is_told_the_hash_of_what_was_taken_out_of_it(

@@ -9,12 +9,14 @@ from eai.tenants.dlp_rules import DlpEntity
 
 _LETTER = "[A-Za-z0-9]"
 _SIGN = "[A-Za-z0-9_-]"
+_FORTY_SIGNS = r"[\s\"':=\\]{1,10}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"
 
 _FORMS = {
     "AKIA": "AKIA[A-Z2-7]{16}(?![A-Z0-9])",
     "ASIA": "ASIA[A-Z2-7]{16}(?![A-Z0-9])",
-    "aws_secret_access_key": r"aws_secret_access_key[\s\"':=]{1,10}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])",
-    "AWS_SECRET_ACCESS_KEY": r"AWS_SECRET_ACCESS_KEY[\s\"':=]{1,10}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])",
+    "aws_secret_access_key": f"aws_secret_access_key{_FORTY_SIGNS}",
+    "AWS_SECRET_ACCESS_KEY": f"AWS_SECRET_ACCESS_KEY{_FORTY_SIGNS}",
+    "ecretAccessKey": f"[Ss]ecretAccessKey{_FORTY_SIGNS}",
     "AccountKey=": "AccountKey=[A-Za-z0-9+/]{86}==",
     "AIza": f"AIza{_SIGN}{{35}}",
     "ya29.": f"ya29[.]{_SIGN}{{20,}}+",

@@ -18,7 +18,7 @@ _ENDS = r"(?![\x20.\-]?[0-9])"
 # "RCS Paris 552 100 554" and "552 100 554 RCS Paris".
 _NAMED = re.compile(
     rf"(?i:\b(?:siren|rcs|r\.c\.s)\b)[^0-9\n]{{0,40}}(?P<after>{_THREES}){_ENDS}"
-    rf"|(?<![0-9])(?<![0-9][\x20.\-])(?P<before>{_THREES})[\x20,]{{1,3}}(?i:r\.?c\.?s\b)"
+    rf"|(?<![0-9])(?<![0-9][\x20.\-])(?P<before>{_THREES})[\t\x20,]{{1,3}}(?i:r\.?c\.?s\b)"
 )
 _GROUPED = re.compile(
     r"(?<![0-9])(?<![0-9][\x20.\-])"

@@ -9,7 +9,7 @@ from eai.dlp.recognisers.numerals import Span
 from eai.tenants.dlp_rules import DlpEntity
 
 _FILLER = "<"
-_BREAK = r"[\r\n\x20]{1,4}"
+_BREAK = r"[\r\n\t\x20]{1,4}"
 
 # ICAO 9303: the second line of a passport, and the two that begin a card of credit card size.
 _PASSPORT_LINES = re.compile(

@@ -50,8 +50,11 @@ _DINERS = re.compile(rf"[0-9]{{4}}{SIGN}[0-9]{{6}}(?P=sign)[0-9]{{4}}")
 
 _DECIMALS = re.compile(r"[0-9]++\.[0-9]++(?:[\x00-\x20]++-?[0-9]++\.[0-9]++)*+")
 
-# Nine groups of four in a row are taken for those of a table, where one cell in fifty would fit.
+# Nine groups of four in a row are taken for those of a table, where one place in forty would fit by chance.
+# Three numbers that follow each other there are cards: by chance one place in 57,000 would be taken for them.
 _FEWEST_IN_TABLE = 36
+_FEWEST_NEIGHBOURS = 3
+_GROUP, _GROUPS = 4, 4
 _TABLE = re.compile(rf"{STARTS}[0-9]{{4}}{SIGN}[0-9]{{4}}{ENDS}(?:(?P=sign)[0-9]{{4}}{ENDS}){{7,}}+")
 
 _ZERO = ord("0")
@@ -85,11 +88,31 @@ class PaymentCards:
 def _within(row: str, digits: int) -> Iterator[Span]:
     """The numbers that stand among other digits."""
     if digits >= _FEWEST_IN_TABLE:
-        row = _TABLE.sub(lambda table: "|" * len(table[0]), row)
+        for table in _TABLE.finditer(row):
+            for start, end in _neighbours(table[0], _GROUP + len(table["sign"])):
+                yield table.start() + start, table.start() + end
+        row = _TABLE.sub(_blanked, row)
     yield from _standing(_STANDING, row)
     for start, end in lines(row, _FEWEST):
         if _is_card(compact(row[start:end]), row[start:end]):
             yield start, end
+
+
+def _blanked(table: re.Match[str]) -> str:
+    """Nothing but its first and last group, which may belong to numbers that stand before and behind it."""
+    written = table[0]
+    return f"{written[:_GROUP]}{'|' * (len(written) - 2 * _GROUP)}{written[-_GROUP:]}"
+
+
+def _neighbours(table: str, step: int) -> Iterator[Span]:
+    """The numbers that follow each other in a row of groups of four, one of which begins at every `step`."""
+    length = (_GROUPS - 1) * step + _GROUP
+    places = range(0, len(table) - length + 1, step)
+    fitting = {at for at in places if _is_card(compact(table[at : at + length]), table[at : at + length])}
+    for first in fitting:
+        neighbours = [first + number * _GROUPS * step for number in range(_FEWEST_NEIGHBOURS)]
+        if fitting.issuperset(neighbours):
+            yield from ((at, at + length) for at in neighbours)
 
 
 def _standing(form: re.Pattern[str], row: str) -> Iterator[Span]:

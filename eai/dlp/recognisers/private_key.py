@@ -21,7 +21,8 @@ _ARMOURED = re.compile(
     rf"(?:{_GAP}*+[A-Za-z-]{{3,20}}:[^\n\\]{{0,200}}(?=\n|\\))*+"
     rf"(?P<lines>(?:{_GAP}*+{_LINE})*+)(?:{_GAP}*+{_END})?+"
 )
-_LINES = re.compile(rf"(?:{_LINE}{_GAP}++)++(?P<end>{_END})?+")
+# From where a row of signs begins: one tried from each of its signs is read as often as it is long.
+_LINES = re.compile(rf"(?<!{_SIGN})(?:{_LINE}{_GAP}++)++(?P<end>{_END})?+")
 _OTHER = re.compile(
     r"AGE-SECRET-KEY-1[0-9A-Z]{58}"
     r"|PuTTY-User-Key-File-(?:[A-Za-z0-9-]{1,32}:[^\n]{0,200}(?:\n|\Z)|[A-Za-z0-9+/=]{1,76}\r?(?:\n|\Z))++"

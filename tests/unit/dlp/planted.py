@@ -96,11 +96,12 @@ def _groups(card: str) -> list[str]:
 
 @st.composite
 def spelt(draw: Callable[..., str], text: str) -> str:
-    """The text sign by sign as numbers: in hexadecimal with or without gaps, or as escapes."""
+    """The text sign by sign as numbers: in hexadecimal with or without gaps, or as escapes of any kind."""
     pairs = [f"{sign:02x}" for sign in text.encode()]
     mark = draw(st.sampled_from(("%", "\\x", "\\u00")))
     gap = draw(st.sampled_from(("", " ", ":", "-", ", ", ",")))
-    spelling = draw(st.sampled_from(["".join(mark + pair for pair in pairs), gap.join(pairs)]))
+    numbered = "".join(draw(st.sampled_from([f"&#{sign};", f"&#x{sign:x};"])) for sign in text.encode())
+    spelling = draw(st.sampled_from(["".join(mark + pair for pair in pairs), gap.join(pairs), numbered]))
     return draw(st.sampled_from([spelling, spelling.upper() if mark == "%" else spelling]))
 
 

@@ -28,7 +28,9 @@ def test_other_numbers_are_no_telephone_numbers(text: str) -> None:
     assert "phone" not in entities(text)
 
 
-@pytest.mark.parametrize("text", ["SIREN {}", "RCS Paris {}", "{} R.C.S. Paris", "n° Siren : {}."])
+@pytest.mark.parametrize(
+    "text", ["SIREN {}", "RCS Paris {}", "{} R.C.S. Paris", "{}\tRCS Paris", "n° Siren : {}."]
+)
 def test_a_company_is_known_by_the_word_beside_its_number(text: str) -> None:
     assert found(text.format("552 100 554")) == [("siren", "552 100 554")]
     assert found(text.format("552100554")) == [("siren", "552100554")]
@@ -90,6 +92,8 @@ OLD_CARD = "IDFRABERTHIER<<<<<<<<<<<<<<<<<<<<<<<\n8806923102858CORINNE<<<<<<<651
 )
 def test_machine_readable_lines_are_found_by_their_checks(entity: str, lines: str) -> None:
     assert found(f"Scan:\n{lines}\n") == [(entity, lines)]
+    in_cells = lines.replace("\n", "\t")
+    assert found(f"Scan\t{in_cells}\t2027") == [(entity, in_cells)]
     *before, last = lines.split("\n")
     changed = "\n".join([*before, last.replace("7408122", "7408123").replace("6512068", "6512069")])
     assert entity not in entities(f"Scan:\n{changed}\n")

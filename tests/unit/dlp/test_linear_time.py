@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from eai.dlp.normalisation import normalise
+from eai.dlp.recognisers import api_key, private_key, vat
 from eai.dlp.recognition import RECOGNISERS, recognise
 
 SHORT, LONG = 250_000, 1_000_000
@@ -40,6 +41,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "groups of four": lambda n: filled(n, "4111 "),
     "almost cards": lambda n: filled(n, "4111 1111 1111 1112x"),
     "cards": lambda n: filled(n, "4111 1111 1111 1111, "),
+    "cards in a row": lambda n: filled(n, "4111 1111 1111 1111 "),
     "cards in lines": lambda n: filled(n, "4111 1111 1111 1111\n"),
     "almost security numbers": lambda n: filled(n, "1 85 05 78 006 084 92 x"),
     "almost accounts": lambda n: filled(n, "FR76"),
@@ -75,6 +77,12 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "escapes of escapes": lambda n: filled(n, "%25%32%35"),
     "one escape": lambda n: filled(n, "a")[3:] + "%40",
     "backslashes": lambda n: filled(n, "\\x34"),
+    "signs by number": lambda n: filled(n, "&#52;"),
+    "signs by name": lambda n: filled(n, "&nbsp;"),
+    "no names of signs": lambda n: filled(n, "&nbsp"),
+    "numbers without end": lambda n: "&#" + filled(n, "0"),
+    "breaks": lambda n: filled(n, "<br>"),
+    "a break without end": lambda n: "<br" + filled(n, " "),
     "parentheses": lambda n: filled(n, "("),
     "unseen": lambda n: filled(n, "\u200b"),
     "unseen between digits": lambda n: filled(n, "4\u200b"),
@@ -84,6 +92,19 @@ TEXTS: dict[str, Callable[[int], str]] = {
     ),
     "ligatures": lambda n: filled(n, "\ufdfa"),
 }
+
+MARKS = (
+    *private_key._MARKS, *api_key._FORMS, *vat._FORMS, BEGIN, END, "@", "FR76", "+33",
+    "siren ", "siret ", "rcs ", "passport ", "cni ", "id card ", "carte d'identité ", "P<FRA",
+    "IDFRA", "I<FRA", "%41", "\\x41", "\\u0041", "&", "&#", "&#x", "&nbsp;", "<br",
+)  # fmt: skip
+"""What makes a recogniser look, or begins one of its patterns."""
+ROWS = (
+    "A", "a", "4", "=", "+", "/", "-", "_", ".", " ", "\n", "<", "'", "\\n", "é", "Ab0/", "A-", "A_", "a.",
+    "4 ", "4/", "AAAA ", "AAA\n", "key: ", "34, ",
+)  # fmt: skip
+"""Of each class of signs that patterns take any number of."""
+SHORT_ROW, LONG_ROW = 25_000, 100_000
 
 
 def seconds(texts: Sequence[str]) -> float:
@@ -112,3 +133,17 @@ def test_a_text_four_times_as_long_takes_about_four_times_as_long(name: str) -> 
 @pytest.mark.parametrize("unit", ["4", "4111 1111 1111 1111", "a@b.fr", "QUJD" * 16, BEGIN])
 def test_four_times_as_many_small_texts_take_about_four_times_as_long(unit: str) -> None:
     assert growth([unit] * 1_250, [unit] * 5_000) < MOST_TIMES
+
+
+@pytest.mark.parametrize("unit", ROWS)
+def test_a_row_four_times_as_long_takes_about_four_times_as_long_behind_every_mark(unit: str) -> None:
+    short, long = (" ".join(MARKS) + filled(size, unit) + "!" for size in (SHORT_ROW, LONG_ROW))
+    assert growth([short], [long]) < MOST_TIMES
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_four_times_as_many_marks_take_about_four_times_as_long(mark: str) -> None:
+    short, long = (
+        "|".join(filled(size, mark + glue) for glue in ("", "-", " ")) for size in (SHORT_ROW, LONG_ROW)
+    )
+    assert growth([short], [long]) < MOST_TIMES

@@ -2,9 +2,14 @@
 
 # ruff: noqa: RUF001 - signs that look like others are what is tested here
 
+import random
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from tests.unit.dlp.finding import entities, found
+
+CARDS = ("4539 1488 0343 6467", "5555 5555 5555 4444", "4111 1111 1111 1111", "6011 1111 1111 1117")
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,44 @@ def test_a_table_of_numbers_holds_no_cards() -> None:
         for row in range(500)
     )
     assert entities(table) == set()
+
+
+@pytest.mark.parametrize("sign", [" ", "\t", "-", "\u00a0"])
+@pytest.mark.parametrize(
+    "others", [("", ""), ("2027 ", ""), ("", " 2027"), ("2019 2020 2021 ", " 2022 2023")]
+)
+@pytest.mark.parametrize("cards", [CARDS[:3], CARDS])
+def test_three_cards_and_more_are_found_in_one_row(
+    cards: Sequence[str], others: tuple[str, str], sign: str
+) -> None:
+    row = " ".join(cards).join(others).replace(" ", sign)
+    assert found(row) == [("payment_card", card.replace(" ", sign)) for card in cards]
+
+
+@pytest.mark.parametrize("between", ["\t", "\n", "  ", " | ", " ; "])
+@pytest.mark.parametrize("columns", [5, 8, 20])
+def test_a_card_is_found_beside_columns_that_something_else_parts(columns: int, between: str) -> None:
+    years = between.join(str(2001 + column) for column in range(columns))
+    assert found(f"{CARDS[0]}{between}{years}") == [("payment_card", CARDS[0])]
+    assert found(f"{years}{between}{CARDS[0]}") == [("payment_card", CARDS[0])]
+    assert found(f"{years}{between}{CARDS[0]}{between}{years}") == [("payment_card", CARDS[0])]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        lambda draw: draw.randint(1_000, 9_999),
+        lambda draw: draw.randint(1_900, 2_100),
+        lambda draw: int(10 ** draw.uniform(3, 3.999)),
+    ],
+    ids=["numbers", "years", "counts"],
+)
+@pytest.mark.parametrize("sign", [" ", "\t"])
+def test_tables_of_years_and_counts_hold_no_cards(sign: str, cell: Callable[[random.Random], int]) -> None:
+    draw = random.Random("tables")
+    for columns in range(9, 25):
+        rows = (sign.join(str(cell(draw)) for _ in range(columns)) for _ in range(50))
+        assert entities("\n".join(rows)) == set()
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,19 @@ def test_a_key_of_a_known_service_is_found_whole(key: str, sentence: str) -> Non
     assert found(sentence.format(key)) == [("api_key", key)]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "aws_secret_access_key = {}", "AWS_SECRET_ACCESS_KEY={}", 'SecretAccessKey": "{}',
+        "secretAccessKey: '{}", 'SecretAccessKey\\": \\"{}',
+    ],
+)  # fmt: skip
+def test_a_secret_of_aws_is_found_by_the_name_before_it(written: str) -> None:
+    secret = written.format("wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY")
+    assert found(f'{{"{secret}", "next": 1}}') == [("api_key", secret)]
+    assert found(f'{{"{secret}a", "next": 1}}') == []
+
+
 def test_a_key_is_found_with_unseen_characters_in_it() -> None:
     assert found("ghp_" + "a1\u200bB2" * 9) == [("api_key", "ghp_" + "a1\u200bB2" * 9)]
 

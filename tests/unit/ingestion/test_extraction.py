@@ -18,7 +18,18 @@ def test_html_becomes_the_text_a_reader_sees_with_a_line_per_block() -> None:
         <h1>Refund  terms</h1><p>Hello <b>bold</b>er text<br>next</p>
         <ul><li>one</li><li>two</li></ul><table><tr><td>a</td><td>b</td></tr></table>
         <script>evil()</script><template>no</template></body></html>"""
-    assert extract(page, "text/html") == "Refund terms\n\nHello bolder text\n\nnext\n\none\n\ntwo\n\na b"
+    assert extract(page, "text/html") == "Refund terms\n\nHello bolder text\n\nnext\n\none\n\ntwo\n\na\tb"
+
+
+def test_cells_stay_apart_by_a_tab_and_white_space_within_them_is_one_space() -> None:
+    page = b"""<table>
+    <tr><th>Card</th>\t<th> Paid\t by </th></tr>
+    <tr>
+\t<td>4539 1488\t0343 6467</td><td></td>
+\t<td>Ada  L.</td>
+    </tr></table><p>one\ttwo</p>"""
+    lines = [line for line in extract(page, "text/html").split("\n") if line]
+    assert lines == ["Card\tPaid by", "4539 1488 0343 6467", "Ada L.", "one two"]
 
 
 @pytest.mark.parametrize(

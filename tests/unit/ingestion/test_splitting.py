@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from eai.ingestion.splitting import split
 
 WORDS = st.lists(
-    st.tuples(st.text("abcdé", min_size=1, max_size=12), st.sampled_from([" ", ". ", "\n", "\n\n"])),
+    st.tuples(st.text("abcdé", min_size=1, max_size=12), st.sampled_from([" ", "\t", ". ", "\n", "\n\n"])),
     min_size=1,
     max_size=200,
 )
@@ -28,6 +28,12 @@ def test_an_overlap_begins_at_a_word_and_cuts_none() -> None:
         "kappa lambda.",
         "lambda.\n\nMu nu.",
     ]
+
+
+def test_a_row_of_cells_is_cut_between_them() -> None:
+    text = "Alpha beta\tgamma delta\tepsilon zeta\teta"
+    passages = [text[start:end] for start, end in split(text, size=30, overlap=5)]
+    assert passages == ["Alpha beta\tgamma delta", "epsilon zeta\teta"]
 
 
 def test_no_passage_crosses_an_edge_and_no_overlap_either() -> None:
