@@ -47,4 +47,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if slowest:
         terminalreporter.section("slowest recoveries")
     for of, (took_s, lease_s) in sorted(slowest.items()):
-        terminalreporter.line(f"{took_s:5.1f} s, of them {lease_s:.0f} s of lease: {of}")
+        terminalreporter.line(f"{took_s:5.1f} s, with a lease of {lease_s:.0f} s: {of}")

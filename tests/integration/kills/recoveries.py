@@ -1,8 +1,8 @@
 """How soon all is in order again after a death: within the lease that the dead held, and ten seconds.
 
-It is measured from when there is nothing more to wait for but the product: whoever died is dead, and another
-process works, or begins to. Of several that died one after the other, those before have lost some of their
-lease by then, and are done again beside all the others by the same worker.
+It is measured from the death; another process begins to work then, and has to find by itself what was left.
+Of several that died one after the other it is the last death: those before have lost some of their lease by
+then, and are done again beside all the others by the same worker.
 
 A machine of two cores that runs the rest of the suite besides is not the product's doing: there a recovery
 may take longer. `make kills`, which has the machine to itself, holds each to the promise.

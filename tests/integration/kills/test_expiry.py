@@ -79,7 +79,7 @@ async def test_whoever_dies_over_what_is_due_leaves_it_to_another(
     for fate, due in trials:
         async with laboratory.mortals.born(Order("worker", due.job, fate=fate)) as mortal:
             await met(laboratory.mortals, mortal, fate)
-    async with laboratory.mortals.born(Order("worker")), recoveries.one("what is due") as recovery:
+    async with recoveries.one("what is due") as recovery, laboratory.mortals.born(Order("worker")):
         for _, due in trials:
             await laboratory.judge.judge(due.company.id, within_s=recovery.left_s)
             assert await due.is_over()

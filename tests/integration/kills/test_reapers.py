@@ -66,7 +66,7 @@ async def test_whoever_takes_over_may_die_too(laboratory: Laboratory, recoveries
             await met(laboratory.mortals, mortal, fate)
     async with await psycopg.AsyncConnection.connect(laboratory.admin_url) as connection:
         await connection.execute(_LET_GO)
-    async with laboratory.mortals.born(Order("worker")), recoveries.one("who takes over") as recovery:
+    async with recoveries.one("who takes over") as recovery, laboratory.mortals.born(Order("worker")):
         for legacy in legacies:
             await laboratory.judge.judge(legacy.experiment.company.id, within_s=recovery.left_s)
     for legacy in legacies:

@@ -153,7 +153,7 @@ class Experiment:
         self, workloads: Sequence[Workload], scenes: Sequence[Scene], recoveries: Recoveries, kind: str
     ) -> None:
         """Let a worker find by itself what the dead have left."""
-        async with self._mortals.born(Order("worker")), recoveries.one(kind) as recovery:
+        async with recoveries.one(kind) as recovery, self._mortals.born(Order("worker")):
             looking = asyncio.create_task(_look(scenes))
             await asyncio.gather(*map(repeat, workloads, scenes))
             await self._laboratory.judge.judge(self.company.id, within_s=recovery.left_s)
