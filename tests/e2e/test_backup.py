@@ -6,14 +6,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
+from eai.integrations.postgres import EmbeddedPostgres
 from tests.e2e.test_up import environ
+from tests.integration.faults.outages import eventually
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -37,9 +41,9 @@ async def eai(*arguments: str | Path) -> tuple[int, dict[str, Any], str]:
     return process.returncode, json.loads(lines[-1]) if lines else {}, errors.decode()
 
 
-async def _spawn(*arguments: str | Path) -> asyncio.subprocess.Process:
+async def _spawn(*arguments: str | Path, **more: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "eai.cli", *arguments, env=environ(),
+        sys.executable, "-m", "eai.cli", *arguments, env=environ() | more,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -47,11 +51,12 @@ async def _spawn(*arguments: str | Path) -> asyncio.subprocess.Process:
 class Up:
     """`eai up` on a home, for as long as the block lasts."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, home: Path, **more: str) -> None:
+        self._home, self._environ = home, more
 
     async def __aenter__(self) -> httpx2.AsyncClient:
-        self._process = await _spawn("up", "--home", self._home, "--port", "0", "--json")
+        arguments = ("up", "--home", self._home, "--port", "0", "--json")
+        self._process = await _spawn(*arguments, **self._environ)
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), 100)
         access = json.loads(line)
@@ -68,9 +73,10 @@ class Up:
 
 
 async def _passages(api: httpx2.AsyncClient, base: str) -> list[str]:
-    answer = await api.post(f"/v1/knowledge-bases/{base}/query", json={"query": "refunds"})
+    body = {"query": "refunds", "top_k": 100}
+    answer = await api.post(f"/v1/knowledge-bases/{base}/query", json=body)
     assert answer.status_code == 200, answer.text
-    return [result["content"] for result in answer.json()["results"]]
+    return sorted(result["content"] for result in answer.json()["results"])
 
 
 async def test_a_lost_home_is_made_anew_from_its_backup(folder: Path) -> None:
@@ -96,6 +102,79 @@ async def test_a_lost_home_is_made_anew_from_its_backup(folder: Path) -> None:
         assert (verdict["valid"], verdict["anchor_reachable"]) == (True, True)
         assert (await eai("fsck", "--home", again, "--deep", "--json"))[1]["clean"] is True
     assert (await eai("restore", file, "--home", again))[0] == 1
+
+
+async def test_a_home_that_was_backed_up_in_the_middle_of_a_reindex_is_consistent(folder: Path) -> None:
+    """Fault 42: what answers is the old generation, until the reindex has gone on to its end."""
+    home, again, file = folder / "home", folder / "again", folder / "backup.tar"
+    async with Up(home, EAI_EMBEDDINGS_BATCH_SIZE="1") as api:
+        # So small that each document is a batch of its own.
+        body = {"name": "Kept", "embedding_model": "local-hash-256", "chunk_size": 200}
+        base = (await api.post("/v1/knowledge-bases", json=body)).json()["id"]
+        path = f"/v1/knowledge-bases/{base}"
+        made = [await _document(api, base, number) for number in range(3)]
+        before = await _passages(api, base)
+        assert len(before) > len(made)
+        async with _held(home, made[1]):
+            job = (await api.post(f"{path}/reindex", json={})).json()
+            await eventually(lambda: _has_done(api, f"{path}/reindex-jobs/{job['job_id']}", 1), 60)
+            code, _, errors = await eai("backup", file, "--home", home, "--json")
+            assert code == 0, errors
+            (now,) = (await api.get(f"{path}/reindex-jobs")).json()["data"]
+            assert (now["status"], now["documents_done"]) == ("running", 1)
+
+    code, told, errors = await eai("restore", file, "--home", again, "--json")
+    assert (code, told.get("clean")) == (0, True), errors
+    old, new = job["from"]["generation"], job["to"]["generation"]
+    assert await _generations(again) == {old: ("serving", True), new: ("building", False)}
+    async with Up(again) as api:
+        assert await _passages(api, base) == before
+        await eventually(lambda: _has_done(api, f"{path}/reindex-jobs/{job['job_id']}", 3), 60)
+        await eventually(lambda: _is_searched_in(api, path, new), 60)
+        assert await _passages(api, base) == before
+        code, told, errors = await eai("fsck", "--home", again, "--deep", "--json")
+        assert (code, told["clean"]) == (0, True), errors
+    assert await _generations(again) == {old: ("retired", False), new: ("serving", True)}
+
+
+async def _document(api: httpx2.AsyncClient, base: str, number: int) -> str:
+    content = " ".join(f"Refunds of part {number}.{each} are paid." for each in range(20))
+    body = {"title": f"Part {number}", "content": content}
+    answer = await api.post(f"/v1/knowledge-bases/{base}/documents", json=body)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+@asynccontextmanager
+async def _held(home: Path, document: str) -> AsyncIterator[None]:
+    """Whoever is to keep something of it waits."""
+    async with await psycopg.AsyncConnection.connect(EmbeddedPostgres(home).admin_url) as connection:
+        await connection.execute("SELECT FROM eai.kb_documents WHERE id = %s FOR UPDATE", [document])
+        yield
+        await connection.rollback()
+
+
+async def _has_done(api: httpx2.AsyncClient, path: str, number: int) -> bool:
+    return bool((await api.get(path)).json()["documents_done"] == number)
+
+
+async def _is_searched_in(api: httpx2.AsyncClient, path: str, generation: str) -> bool:
+    return bool((await api.get(path)).json()["vector_generation"] == generation)
+
+
+async def _generations(home: Path) -> dict[str, tuple[str, bool]]:
+    """Of a home that is stopped: how each stands, and whether it is the one that answers."""
+    server = EmbeddedPostgres(home)
+    await server.start()
+    try:
+        async with await psycopg.AsyncConnection.connect(server.admin_url) as connection:
+            found = await connection.execute(
+                "SELECT g.id::text, g.state, g.id = b.vector_generation FROM eai.kb_generations g"
+                " JOIN eai.knowledge_bases b ON (b.tenant_id, b.id) = (g.tenant_id, g.base_id)"
+            )
+            return {id_: (state, answers) for id_, state, answers in await found.fetchall()}
+    finally:
+        await server.stop()
 
 
 async def test_a_damaged_backup_leaves_no_home(folder: Path) -> None:

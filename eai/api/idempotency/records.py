@@ -17,7 +17,8 @@ from eai.kernel.ids import ApiKeyId, PrincipalId, TenantId
 
 HEADER = "idempotency-key"
 KEPT_FOR = timedelta(hours=24)
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=30)
+"""As long as a job's: whoever repeats a request whose process died waits no longer than its work does."""
 
 _LONGEST_KEY = 255
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))

@@ -4,6 +4,7 @@ import pytest
 
 from tests.integration.kills.dying import Order
 from tests.integration.kills.dying_engine import KINDS
+from tests.integration.kills.recoveries import Recoveries
 from tests.integration.kills.trials import MET_WITHIN_S, Laboratory
 from tests.integration.kills.workloads import DeleteBase, Ingest, MoveRights, Reindex, Replace
 
@@ -11,10 +12,10 @@ UNDER_WAY = [kind("worker") for kind in (Ingest, Replace, MoveRights, DeleteBase
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_an_engine_that_dies_in_the_middle_loses_nothing(laboratory: Laboratory, kind: str) -> None:
+async def test_an_engine_that_dies_in_the_middle_loses_nothing(
+    laboratory: Laboratory, recoveries: Recoveries, kind: str
+) -> None:
     experiment, engine = await laboratory.experiment(), laboratory.stack.engine
-    for workload in UNDER_WAY:
-        await laboratory.passages(workload)
     scenes = await experiment.scenes(UNDER_WAY)
     await engine.stop()
     await engine.start("tests.integration.kills.dying_engine", kind)
@@ -24,8 +25,8 @@ async def test_an_engine_that_dies_in_the_middle_loses_nothing(laboratory: Labor
         async with laboratory.mortals.born(Order("worker")):
             await engine.dies(MET_WITHIN_S)
             await engine.start()
-            within_s = laboratory.recovery_s(UNDER_WAY)
-            await laboratory.judge.judge(experiment.company.id, within_s=within_s)
+            async with recoveries.one("the engine") as recovery:
+                await laboratory.judge.judge(experiment.company.id, within_s=recovery.left_s)
     finally:
         await engine.kill()
         await engine.start()

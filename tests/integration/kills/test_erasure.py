@@ -7,10 +7,10 @@ from collections import Counter
 import psycopg
 import pytest
 
-from tests.conftest import DatabaseUrls
-from tests.integration.faults.outages import documents, eventually, let_leases_run_out, somebody_waits
+from tests.integration.faults.outages import documents, eventually, somebody_waits
 from tests.integration.kills.dying import Order
 from tests.integration.kills.mortals import Mortals
+from tests.integration.kills.recoveries import Recoveries
 from tests.invariants import Judge
 from tests.stack import Company
 
@@ -19,7 +19,7 @@ MAIL = "jeanne.morel@example.org"
 
 @pytest.mark.parametrize("action", ["remove", "redact"])
 async def test_an_erasure_that_a_killed_worker_left_is_carried_out_once(
-    workless_urls: DatabaseUrls, mortals: Mortals, company: Company, judge: Judge, action: str
+    mortals: Mortals, company: Company, judge: Judge, recoveries: Recoveries, action: str
 ) -> None:
     base = await company.base()
     texts = [f"Refunds of {day} go to {MAIL}." for day in "abcdef"]
@@ -28,24 +28,18 @@ async def test_an_erasure_that_a_killed_worker_left_is_carried_out_once(
     body = {"action": action, "identifiers": [MAIL], "reason": "Case 17"}
     made = await company.admin.made("/v1/privacy/erasures", body, status=202)
     path = f"/v1/privacy/erasures/{made['id']}"
-    with psycopg.connect(workless_urls.admin) as blocker:
+    with psycopg.connect(judge.admin_url) as blocker:
         blocker.execute("SELECT FROM eai.kb_documents WHERE id = %s FOR UPDATE", [theirs[3]])
         async with mortals.born(Order("worker")) as doomed:
-            await eventually(lambda: somebody_waits(workless_urls.admin))
+            await eventually(lambda: somebody_waits(judge.admin_url))
             os.kill(doomed.pid, signal.SIGKILL)
             await doomed.dies()
         assert (await company.admin.got(path))["state"] == "running"
-    await let_leases_run_out(workless_urls.admin, company.id)
-    async with mortals.born(Order("worker", sweeps=True)):
-
-        async def ended() -> bool:
-            return bool((await company.admin.got(path))["state"] == "completed")
-
-        await eventually(ended, 60)
-        await judge.judge(company.id)
+    async with recoveries.one("an erasure") as recovery, mortals.born(Order("worker")):
+        await judge.judge(company.id, within_s=recovery.left_s)
     outcome = {"remove": "removed", "redact": "redacted"}[action]
     shown = await company.admin.got(path)
-    assert shown["documents"] == {outcome: len(theirs)}
+    assert (shown["state"], shown["documents"]) == ("completed", {outcome: len(theirs)})
     told = await company.admin.got("/v1/audit/events", action="privacy.document.found", limit=200)
     assert Counter(event["resource"]["id"] for event in told["data"]) == Counter(theirs)
     left = {other} if action == "remove" else {other, *theirs}

@@ -10,12 +10,11 @@ import psycopg
 import pytest
 
 from eai.kernel.ids import TenantId
-from tests.conftest import DatabaseUrls
-from tests.integration.faults.outages import documents, eventually, let_leases_run_out, somebody_waits
+from tests.integration.faults.outages import documents, eventually, somebody_waits
 from tests.integration.kills.dying import Order
 from tests.integration.kills.mortals import Mortals
 from tests.integration.kills.passages import Passage
-from tests.integration.kills.test_failpoints import EVERY
+from tests.integration.kills.recoveries import EVERY, Recoveries
 from tests.integration.kills.trials import ALIKE, Laboratory, fates, met, read
 from tests.invariants import Judge
 from tests.stack import Company, Stack
@@ -71,18 +70,19 @@ async def expired_passages(laboratory: Laboratory) -> list[Passage]:
 
 
 @pytest.mark.timeout(300)
-async def test_whoever_dies_over_what_is_due_leaves_it_to_another(laboratory: Laboratory) -> None:
+async def test_whoever_dies_over_what_is_due_leaves_it_to_another(
+    laboratory: Laboratory, recoveries: Recoveries
+) -> None:
     found = [each for each in fates(await expired_passages(laboratory)) if not each.site.endswith(ALIKE)]
     assert {each.site.partition(" ")[0] for each in found} == {"eai/retention/expiry.py"}
     trials = [(fate, await Due.prepare(laboratory)) for fate in found[::EVERY]]
     for fate, due in trials:
         async with laboratory.mortals.born(Order("worker", due.job, fate=fate)) as mortal:
             await met(laboratory.mortals, mortal, fate)
-        await let_leases_run_out(laboratory.admin_url, due.company.id)
-    async with laboratory.mortals.born(Order("worker")):
+    async with recoveries.one("what is due") as recovery, laboratory.mortals.born(Order("worker")):
         for _, due in trials:
-            await eventually(due.is_over, 60)
-            await laboratory.judge.judge(due.company.id)
+            await laboratory.judge.judge(due.company.id, within_s=recovery.left_s)
+            assert await due.is_over()
     for _, due in trials:
         assert set(await documents(due.company.admin, due.base)) == {due.kept}
         told = await due.company.admin.got("/v1/audit/events", action="retention.document.expire")
@@ -90,27 +90,22 @@ async def test_whoever_dies_over_what_is_due_leaves_it_to_another(laboratory: La
 
 
 async def test_what_a_killed_worker_left_expires_once(
-    workless: Stack, workless_urls: DatabaseUrls, mortals: Mortals, company: Company, judge: Judge
+    workless: Stack, mortals: Mortals, company: Company, judge: Judge, recoveries: Recoveries
 ) -> None:
-    base, due, kept = await two_days_old(company, workless_urls.admin, "abcdef")
+    base, due, kept = await two_days_old(company, judge.admin_url, "abcdef")
     job = await workless.platform.expiry.queue(TenantId(UUID(company.id)))
-    with psycopg.connect(workless_urls.admin) as blocker:
+    with psycopg.connect(judge.admin_url) as blocker:
         blocker.execute("SELECT FROM eai.kb_documents WHERE id = %s FOR UPDATE", [due[3]])
         async with mortals.born(Order("worker")) as doomed:
-            await eventually(lambda: somebody_waits(workless_urls.admin))
+            await eventually(lambda: somebody_waits(judge.admin_url))
             os.kill(doomed.pid, signal.SIGKILL)
             await doomed.dies()
         left = set(await documents(company.admin, base))
     assert left == {*due[3:], kept}
-    await let_leases_run_out(workless_urls.admin, company.id)
-    async with mortals.born(Order("worker", sweeps=True)):
-
-        async def ended() -> bool:
-            shown = await company.admin.got(f"/v1/jobs/{job}")
-            return bool(shown["state"] == "completed" and shown["progress"]["documents_done"] == len(due))
-
-        await eventually(ended)
-        await judge.judge(company.id)
+    async with recoveries.one("what is due") as recovery, mortals.born(Order("worker")):
+        await judge.judge(company.id, within_s=recovery.left_s)
+    shown = await company.admin.got(f"/v1/jobs/{job}")
+    assert (shown["state"], shown["progress"]["documents_done"]) == ("completed", len(due))
     assert set(await documents(company.admin, base)) == {kept}
     told = await company.admin.got("/v1/audit/events", action="retention.document.expire", limit=200)
     assert Counter(event["resource"]["id"] for event in told["data"]) == Counter(due)

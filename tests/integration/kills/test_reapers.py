@@ -1,6 +1,5 @@
 """Whoever takes over what the dead have left may die over that too (fault 6)."""
 
-import asyncio
 from dataclasses import dataclass
 
 import psycopg
@@ -8,13 +7,8 @@ import pytest
 
 from tests.integration.kills.dying import Fate, Order
 from tests.integration.kills.passages import Passage
-from tests.integration.kills.trials import (
-    Experiment,
-    Laboratory,
-    fates,
-    met,
-    read,
-)
+from tests.integration.kills.recoveries import Recoveries
+from tests.integration.kills.trials import Experiment, Laboratory, fates, met, read
 from tests.integration.kills.workloads import Ingest, RollBack, Scene
 
 CALLED = Fate("ingestion.run", "eai/integrations/openai_compatible.py OpenAiCompatible._post", "post")
@@ -62,21 +56,19 @@ async def swept_passages(laboratory: Laboratory) -> list[Passage]:
 
 
 @pytest.mark.timeout(300)
-async def test_whoever_takes_over_may_die_too(laboratory: Laboratory) -> None:
+async def test_whoever_takes_over_may_die_too(laboratory: Laboratory, recoveries: Recoveries) -> None:
     swept = [fate for fate in fates(await swept_passages(laboratory)) if fate.nth == 1]
     assert {fate.what for fate in swept} == {"retry_job", "commit", "statement"}
     legacies = [await Legacy.prepare(laboratory, a_generation="drop_retired" in fate.site) for fate in swept]
-    await laboratory.passages(TAKEN_IN)
     for fate, legacy in zip(swept, legacies, strict=True):
         await legacy.leave(laboratory)
         async with laboratory.mortals.born(Order("sweeper", fate=fate)) as mortal:
             await met(laboratory.mortals, mortal, fate)
     async with await psycopg.AsyncConnection.connect(laboratory.admin_url) as connection:
         await connection.execute(_LET_GO)
-    within_s = laboratory.recovery_s([TAKEN_IN] * len(legacies))
-    async with laboratory.mortals.born(Order("worker")), asyncio.timeout(within_s):
+    async with recoveries.one("who takes over") as recovery, laboratory.mortals.born(Order("worker")):
         for legacy in legacies:
-            await laboratory.judge.judge(legacy.experiment.company.id)
+            await laboratory.judge.judge(legacy.experiment.company.id, within_s=recovery.left_s)
     for legacy in legacies:
         await TAKEN_IN.judge(legacy.scene)
         await legacy.experiment.examine()

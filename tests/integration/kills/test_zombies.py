@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from tests.integration.faults.outages import documents, eventually, ingest, query
 from tests.integration.kills.dying import Fate, Order
 from tests.integration.kills.mortals import Mortals
+from tests.integration.kills.recoveries import Recoveries
 from tests.invariants import Judge
 from tests.stack import Company
 
@@ -15,7 +16,7 @@ STORING = ("embeddings_reindex", "eai/reindex/building.py Building._store")
 
 
 async def test_workers_that_froze_past_their_lease_change_nothing(
-    mortals: Mortals, company: Company, judge: Judge
+    mortals: Mortals, company: Company, judge: Judge, recoveries: Recoveries
 ) -> None:
     base, fenced = await company.base(), mortals.heard("job.fenced")
     kept, gone = set[str](), set[str]()
@@ -34,7 +35,8 @@ async def test_workers_that_froze_past_their_lease_change_nothing(
             zombie = await frozen.enter_async_context(mortals.born(order))
             await zombie.freezes()
         async with mortals.born(Order("worker")):
-            await judge.judge(company.id)
+            async with recoveries.one("who is frozen") as recovery:
+                await judge.judge(company.id, within_s=recovery.left_s)
             for document in gone:
                 answer = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{document}")
                 assert answer.json()["status"] == "deleted"
@@ -46,7 +48,7 @@ async def test_workers_that_froze_past_their_lease_change_nothing(
 
 
 async def test_reindexes_that_froze_past_their_lease_change_nothing(
-    mortals: Mortals, company: Company, judge: Judge
+    mortals: Mortals, company: Company, judge: Judge, recoveries: Recoveries
 ) -> None:
     fenced, zombies = mortals.heard("job.fenced"), AsyncExitStack()
     completed, cancelled = [], []
@@ -70,7 +72,8 @@ async def test_reindexes_that_froze_past_their_lease_change_nothing(
                 # What froze within a transaction holds its job until the database lets it go.
                 await company.admin.made(f"{path}/reindex-jobs/{job['job_id']}/cancel", {}, status=200)
         async with mortals.born(Order("worker")):
-            await judge.judge(company.id)
+            async with recoveries.one("who is frozen") as recovery:
+                await judge.judge(company.id, within_s=recovery.left_s)
             for base, frozen in completed:
                 gone = await company.admin.delete(f"/v1/knowledge-bases/{base}/documents/{frozen}")
                 assert gone.json()["status"] == "deleted"

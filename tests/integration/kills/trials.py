@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,22 +15,24 @@ import psycopg
 
 from eai.cli.fsck import CLEAN, Examiner, code_of
 from eai.kernel.ids import TenantId
-from tests.integration.faults.outages import HASTE, eventually
+from tests.integration.faults.outages import eventually
 from tests.integration.kills.dying import Fate, Order
 from tests.integration.kills.mortals import Mortal, Mortals
 from tests.integration.kills.passages import Passage
+from tests.integration.kills.recoveries import Recoveries
 from tests.integration.kills.workloads import Scene, Workload
 from tests.invariants import Judge
 from tests.stack import Caller, Company, Stack
 
-RECOVERED_WITHIN_S = HASTE.lease_s + 10
 MET_WITHIN_S = 20.0
 SCENES_AT_ONCE = 12
-"""As many as one worker can be expected to recover in that time beside the rest of the suite."""
+"""As many as one worker can be expected to recover in the time that was promised for one."""
 ALIKE = ("carrier", "Worker.run_one")
 """How a job is brought and claimed, whatever it does: tried where a text is taken in."""
 PERIODIC = ("Worker._keep_lease", "Idempotency._renew")
 """What happens whenever its time has come, and so not at the same place of every run."""
+TOGETHER = "flush_portions"
+"""What several have to say goes in one statement, or in some: how many there are depends on the hurry."""
 
 
 @dataclass
@@ -43,8 +44,6 @@ class Laboratory:
     admin_url: str
     folder: Path
     recorded: dict[str, list[Passage]] = field(default_factory=dict)
-    took_s: dict[str, float] = field(default_factory=dict)
-    """How long each workload took, on this machine as busy as it is, when nobody died."""
 
     @cached_property
     def examiner(self) -> Examiner:
@@ -78,20 +77,13 @@ class Laboratory:
         if workload.role == "worker":
             await workload.ask(scene.company.admin, scene)
         order = Order(workload.role, scene.mark, record=str(path))
-        began = time.monotonic()
         async with self.mortals.born(order) as mortal:
             if workload.role == "api":
                 async with experiment.caller(mortal.url) as caller:
                     await workload.ask(caller, scene)
             else:
                 await eventually(experiment.is_carried_out)
-        self.took_s[str(workload)] = time.monotonic() - began
         return read(path)
-
-    def recovery_s(self, workloads: Sequence[Workload]) -> float:
-        """When at the latest it must have been found and done what was left of them all."""
-        # One worker does it, and four jobs at a time.
-        return RECOVERED_WITHIN_S + sum(self.took_s.get(str(each), 0) for each in workloads) / 4
 
     async def experiment(self) -> "Experiment":
         """A tenant of its own, with a model that is outside."""
@@ -112,12 +104,14 @@ class Experiment:
         self._mortals = laboratory.mortals
         self._model = model
 
-    async def try_all(self, trials: Sequence[tuple[Workload, Fate]]) -> None:
+    async def try_all(
+        self, trials: Sequence[tuple[Workload, Fate]], recoveries: Recoveries, kind: str
+    ) -> None:
         """Have a process die over each of them, one after the other, and then see what becomes of it all."""
         scenes = await self.scenes([workload for workload, _ in trials])
         for scene, (workload, fate) in zip(scenes, trials, strict=True):
             await self.die(workload, scene, fate)
-        await self.recover([workload for workload, _ in trials], scenes)
+        await self.recover([workload for workload, _ in trials], scenes, recoveries, kind)
 
     async def scenes(self, workloads: Sequence[Workload]) -> list[Scene]:
         """A scene for each, on which it can begin."""
@@ -155,14 +149,14 @@ class Experiment:
             await met(self._mortals, mortal, fate)
         await scene.look()
 
-    async def recover(self, workloads: Sequence[Workload], scenes: Sequence[Scene]) -> None:
+    async def recover(
+        self, workloads: Sequence[Workload], scenes: Sequence[Scene], recoveries: Recoveries, kind: str
+    ) -> None:
         """Let a worker find by itself what the dead have left."""
-        within_s = self._laboratory.recovery_s(workloads)
-        async with self._mortals.born(Order("worker")):
+        async with recoveries.one(kind) as recovery, self._mortals.born(Order("worker")):
             looking = asyncio.create_task(_look(scenes))
-            async with asyncio.timeout(within_s):
-                await asyncio.gather(*map(repeat, workloads, scenes))
-            await self._laboratory.judge.judge(self.company.id, within_s=within_s)
+            await asyncio.gather(*map(repeat, workloads, scenes))
+            await self._laboratory.judge.judge(self.company.id, within_s=recovery.left_s)
             looking.cancel()
         for workload, scene in zip(workloads, scenes, strict=True):
             await workload.judge(scene)
@@ -227,6 +221,8 @@ def fates(passages: Sequence[Passage]) -> list[Fate]:
             continue
         kind = (passage.whose, passage.site, passage.what)
         times[kind] += 1
+        if passage.site.endswith(TOGETHER) and times[kind] > 1:
+            continue
         is_first_commit = passage.what == "commit" and times[kind] == 1
         moments = ("before", "after") if is_first_commit else ("after",)
         found += [Fate(*kind, moment=moment, nth=times[kind]) for moment in moments]

@@ -1,3 +1,6 @@
+import errno
+import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,6 +16,7 @@ from eai.knowledge.lexical import (
     language_of,
     words,
 )
+from eai.knowledge.lexical.language import _identifier
 
 
 def test_a_french_sentence_becomes_stems_without_elisions_or_accents() -> None:
@@ -144,6 +148,17 @@ def test_any_text_can_be_analysed_and_folding_is_stable(text: str) -> None:
 )
 def test_the_language_of_a_document_is_detected(text: str, language: Language) -> None:
     assert detect_language(text) is language
+
+
+def test_the_first_text_needs_no_room_on_the_disk_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    _identifier.cache_clear()
+    assert detect_language("Les remboursements sont versés dans la semaine.") is Language.FRENCH
 
 
 @pytest.mark.parametrize(
