@@ -28,6 +28,7 @@ _CLIPPED = re.compile(
 )
 _PLACED = frozenset({"absolute", "fixed", "relative"})
 _SIDES = ("left", "right", "top", "bottom", "margin-left", "margin-top", "margin")
+_DEPENDING = frozenset({"color", "background", "background-color", "-webkit-text-fill-color"})
 _ENTITY_FONT = re.compile(r"(?:^|\s)0[a-z%]{0,3}\s*/|(?:^|\s)0(?:px|pt|em|rem|%)?\s+[a-z\"']")
 
 
@@ -43,6 +44,17 @@ def hiding_of(style: Declarations) -> Hiding | None:
     if style.get("display") == "none" or style.get("content-visibility") == "hidden":
         return Hiding.WAITING
     return Hiding.DECEPTIVE if any(judge(style) for judge in _JUDGES) else None
+
+
+def could_hide(style: Declarations) -> bool:
+    """Whether text may be unseen by this style, whatever surrounds it."""
+    return (
+        hiding_of(style) is not None
+        or bool(is_tiny(style))
+        or style.get("visibility") in {"hidden", "collapse"}
+        or not _DEPENDING.isdisjoint(style)
+        or any("var(" in value for value in style.values())
+    )
 
 
 def is_tiny(style: Declarations) -> bool | None:

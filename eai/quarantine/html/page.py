@@ -1,25 +1,25 @@
 """A page's text as it is drawn: which of it is unseen, and why."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from eai.quarantine.html.colours import BLACK, WHITE, Colour, colour_in
-from eai.quarantine.html.declarations import Declarations, declarations, plain_css, resolved
-from eai.quarantine.html.hiding import Hiding, hiding_of, is_tiny
+from eai.quarantine.html.declarations import Declarations, declarations, is_cut, plain_css, resolved
+from eai.quarantine.html.hiding import Hiding, could_hide, hiding_of, is_tiny
+from eai.quarantine.html.matching import Walk
+from eai.quarantine.html.selectors import NeverMatched, Selectors, UnreadableSelector
+from eai.quarantine.html.steps import Steps
 from eai.quarantine.html.stylesheet import Rule, rules_of
 
 NOT_EXTRACTED = "script, style, noscript, template, head, iframe, object, svg"
 """What extraction leaves out; a test holds both against each other."""
 
-_MOST_STEPS = 5_000_000
-"""Selectors times elements: rules beyond that are not applied, and the page is marked."""
-_MOST_MATCHES = 100_000
-_PER_MATCH = 16
-"""So many declarations of one rule cost as much as a match."""
+_STEPS_OF_MATCH = 10
+"""To match costs more than to try, and to read a rule as much."""
 _INTERFACE_TAGS = frozenset(
     {"nav", "dialog", "button", "label", "menu", "select", "datalist", "audio", "video", "canvas"}
 )
@@ -80,14 +80,14 @@ def read_page(source: str) -> Page:
     """Draw the page as far as seeing or not seeing text is concerned."""
     tree = LexborHTMLParser(source)
     sheets = [node.text(deep=True) for node in tree.css("style")]
-    rules = [rule for sheet in sheets for rule in rules_of(sheet)]
     is_elsewhere = any(_is_sheet(node) for node in tree.css("link")) or any(map(_IMPORTS.search, sheets))
-    for node in tree.css(NOT_EXTRACTED):
-        node.decompose()
     if tree.root is None:
         return Page(())
-    styles = _Styles(tree, rules)
-    return Page(tuple(_texts(tree.root, styles)), styles.are_unread, is_elsewhere)
+    styles = _Styles(tree.root, (rule for sheet in sheets for rule in rules_of(sheet)), Steps())
+    for node in tree.css(NOT_EXTRACTED):
+        node.decompose()
+    texts = tuple(_texts(tree.root, styles))
+    return Page(texts, styles.are_unread, is_elsewhere)
 
 
 def _is_sheet(link: LexborNode) -> bool:
@@ -95,23 +95,53 @@ def _is_sheet(link: LexborNode) -> bool:
 
 
 class _Styles:
-    """Which rules each element matches."""
+    """Which rules each element matches in the page as it came: what is left out is a sibling too."""
 
-    def __init__(self, tree: LexborHTMLParser, rules: Sequence[Rule]) -> None:
+    def __init__(self, root: LexborNode, rules: Iterable[Rule], steps: Steps) -> None:
+        self._steps = steps
+        self._has_unreadable = False
         self._matched: dict[int, list[tuple[tuple[int, int, int], int, Rule]]] = {}
-        most = _MOST_STEPS // max(len(tree.css("*")), 1)
-        matches = 0
-        self.are_unread = not all(rule.is_readable for rule in rules)
-        readable = [rule for rule in rules if rule.is_applied]
-        for place, rule in enumerate(readable):
-            if place >= most or matches >= _MOST_MATCHES:
-                self.are_unread = True
-                return
-            for node in _matching(tree, rule.selector):
-                matches += 1 + (len(rule.usual) + len(rule.important)) // _PER_MATCH
-                self._matched.setdefault(node.mem_id, []).append((rule.weight, place, rule))
+        selectors = Selectors()
+        ends = {number: (place, rule) for number, place, rule in self._ends(selectors, rules)}
+        for node, numbers in Walk(selectors.parts, steps).through(root):
+            for number in numbers & ends.keys():
+                self._keep(node, *ends[number])
 
-    def of(self, node: LexborNode, attributes: Mapping[str, str | None]) -> Declarations:
+    @property
+    def are_unread(self) -> bool:
+        """Whether anything was not applied that might hide text."""
+        return self._has_unreadable or self._steps.are_spent
+
+    def _ends(self, selectors: Selectors, rules: Iterable[Rule]) -> Iterator[tuple[int, int, Rule]]:
+        """The last part of each rule that can be read, its place among the others, and the rule."""
+        for place, rule in enumerate(rules):
+            if not self._steps.take(_STEPS_OF_MATCH + len(rule.selector)):
+                return
+            try:
+                number = selectors.add(rule.selector)
+            except NeverMatched:
+                continue
+            except UnreadableSelector:
+                self._has_unreadable |= could_hide({**rule.usual, **rule.important})
+                continue
+            if selectors.is_certain:
+                yield number, place, rule
+            else:
+                self._has_unreadable |= _hides_deceptively({**rule.usual, **rule.important})
+
+    def _keep(self, node: LexborNode, place: int, rule: Rule) -> None:
+        if self._steps.take(_STEPS_OF_MATCH + len(rule.usual) + len(rule.important)):
+            self._matched.setdefault(node.mem_id, []).append((rule.weight, place, rule))
+
+    def resolved(
+        self, node: LexborNode, attributes: Mapping[str, str | None], outer: Declarations
+    ) -> tuple[Declarations, Declarations]:
+        """The style of an element and its variables, with those of `outer`."""
+        style, variables = resolved(self._of(node, attributes), outer, self._steps)
+        self._has_unreadable |= is_cut(style)
+        return style, variables
+
+    def _of(self, node: LexborNode, attributes: Mapping[str, str | None]) -> Declarations:
         """Everything declared for the element, the strongest last."""
         rules = [rule for *_, rule in sorted(self._matched.get(node.mem_id, ()), key=lambda match: match[:2])]
         inline, important = declarations(plain_css(attributes.get("style") or ""))
@@ -126,12 +156,9 @@ class _Styles:
         return style
 
 
-def _matching(tree: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
-    try:
-        return tree.css(selector)
-    except SelectolaxError:
-        # A selector that this engine does not know is none that it could be drawn by.
-        return ()
+def _hides_deceptively(style: Declarations) -> bool:
+    """What only waits does so for a click where it depends on what surrounds it."""
+    return hiding_of(style) is Hiding.DECEPTIVE or bool(is_tiny(style))
 
 
 def _texts(root: LexborNode, styles: _Styles) -> Iterator[Text]:
@@ -155,7 +182,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _drawn(node: LexborNode, outer: Drawn, styles: _Styles) -> Drawn:
     attributes = node.attributes
-    style, variables = resolved(styles.of(node, attributes), outer.variables)
+    style, variables = styles.resolved(node, attributes, outer.variables)
     if not attributes and not style and variables is outer.variables and node.tag not in _INTERFACE_TAGS:
         return outer
     tiny = is_tiny(style)

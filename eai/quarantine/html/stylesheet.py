@@ -1,24 +1,21 @@
 """The rules of a page's own style sheets, as far as they may hide text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from eai.quarantine.html.declarations import Declarations, declarations, plain_css
-from eai.quarantine.html.hiding import Hiding, hiding_of, is_tiny
+from eai.quarantine.html.selectors import LONGEST_SELECTOR, listed
 
 _MEDIA = re.compile(r"@media\s+(?:only\s+)?(?:all|screen)\s*\Z")
 _TRANSPARENT_RULES = ("@layer", "@supports", "@scope")
-# What depends on what a reader does hides nothing for good.
-_DYNAMIC = re.compile(r":(?:hover|focus|active|visited|target|checked|before|after|:|-)")
-_SURROUNDED = ":has("
-_LONGEST_SELECTOR = 200
-_MOST_COMBINED = 6
+_MOST_NESTED = 6
+_TOO_LONG = "!"
+"""What no selector is: it stands for one that grew too long, and is read by nobody."""
 _COMBINED = re.compile(r"[\s>+~]+")
 _LISTS = re.compile(r":(?:is|where|not)\(")
 _CLASSES = re.compile(r"[.\[:]")
 _ELEMENTS = re.compile(r"(?:^|[\s>+~])[a-z]")
-_IN_LIST = re.compile(r"[(),]")
 
 
 class Rule(NamedTuple):
@@ -28,21 +25,6 @@ class Rule(NamedTuple):
     weight: tuple[int, int, int]
     usual: Declarations
     important: Declarations
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether its selector may be looked for in time that a short one needs."""
-        if len(self.selector) > _LONGEST_SELECTOR:
-            return False
-        if _SURROUNDED in self.selector:
-            style = {**self.usual, **self.important}
-            return hiding_of(style) is not Hiding.DECEPTIVE and not is_tiny(style)
-        return len(_COMBINED.findall(self.selector)) <= _MOST_COMBINED
-
-    @property
-    def is_applied(self) -> bool:
-        """Whether it is looked for: what surrounds others takes too long, and mostly waits for a click."""
-        return self.is_readable and _SURROUNDED not in self.selector
 
 
 class _Block(NamedTuple):
@@ -58,8 +40,8 @@ def rules_of(css: str) -> Iterator[Rule]:
     for prelude, block in _blocks(plain_css(css)):
         usual, important = declarations(block)
         if usual or important:
-            for selector in _listed(prelude):
-                if selector and not _DYNAMIC.search(selector):
+            for selector in listed(prelude):
+                if selector:
                     yield Rule(selector, _weight(selector), usual, important)
 
 
@@ -88,25 +70,15 @@ def _inner(outer: _Block, prelude: str) -> _Block:
 
 
 def _nested(outer: str, prelude: str) -> str:
-    """The selector within that of the rule around it; one that grows too long is not read in any case."""
+    """The selector within that of the rule around it."""
     if not outer:
         return prelude
-    if len(outer) > _LONGEST_SELECTOR:
-        return outer
+    if len(outer) > LONGEST_SELECTOR:
+        return _TOO_LONG
     around = f":is({outer})" if "," in outer or _COMBINED.search(outer) else outer
-    inner = (each if "&" in each else f"& {each}" for each in _listed(prelude))
-    return ", ".join(each.replace("&", around, _MOST_COMBINED) for each in inner)
-
-
-def _listed(selectors: str) -> Sequence[str]:
-    """What commas part, but not those between parentheses."""
-    parts, depth, start = [], 0, 0
-    for match in _IN_LIST.finditer(selectors):
-        depth += {"(": 1, ")": -1}.get(match[0], 0)
-        if match[0] == "," and depth <= 0:
-            parts.append(selectors[start : match.start()].strip())
-            start = match.end()
-    return [*parts, selectors[start:].strip()]
+    inner = (each if "&" in each else f"& {each}" for each in listed(prelude))
+    whole = (each.replace("&", around, _MOST_NESTED) for each in inner)
+    return ", ".join(each if len(each) <= LONGEST_SELECTOR else _TOO_LONG for each in whole)
 
 
 def _applies(prelude: str) -> bool:

@@ -175,12 +175,33 @@ def test_a_text_that_was_changed_since_keeps_its_finding() -> None:
         ".x:is(i, p){font-size:0}",
         ".out :where(.x){font-size:0}",
         ".x:not(.z){font-size:0}",
+        "html body.out.a > p + p.x:last-child:nth-child(2n):not(:first-child, .z){font-size:0}",
+        "style ~ p.x, head + body .x{font-size:0}",
+        ".X{font-size:0}",
+        ".x[class^='x']:not(:is(body .y, b)){font-size:0}",
+        ".x::first-line{font-size:0}",
     ],
 )
 def test_nested_rules_variables_and_lists_are_resolved(css: str) -> None:
     source = f'<style>{css}</style><body class="out a"><p>Seen</p><p class="x">{WORDS}</p></body>'
     found = {(one.reason, one.severity) for one in findings_of(source)}
     assert found == {("unseen_by_style", "high")}
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        ".x:hover{font-size:0}",
+        ".x::before{font-size:0}",
+        ".a .b .c .d .e .f .g .h .x{font-size:0}",
+        f".x{{background:url(data:image/png,{'A' * 600})}}",
+        f":root{{--a:url(data:image/png,{'A' * 600})}} .x{{background:var(--a)}}",
+        ".".join(["", *(f"md\\:c{number}{{color:red}}" for number in range(3_000))]),
+    ],
+)
+def test_styles_that_hide_nothing_are_read_and_hold_nothing(css: str) -> None:
+    source = f"<style>{css}</style>{'<i>a</i>' * 150}<p class='x'>{WORDS}</p>"
+    assert findings_of(source) == ()
 
 
 def test_a_variable_is_that_of_the_nearest_element() -> None:
@@ -195,8 +216,12 @@ def test_a_variable_is_that_of_the_nearest_element() -> None:
     [
         "*{color:red}" * 1_000,
         f"{'.a ' * 80}.x{{font-size:0}}",
-        ".a .b .c .d .e .f .g .h .x{font-size:0}",
         "body:has(i) .x{opacity:0}",
+        f"{'.a, ' * 80}b{{.x{{opacity:0}}}}",
+        "svg|a .x{opacity:0}",
+        f"i{{color:{'rgb(0 0 0) ' * 80}}}",
+        f":root{{--a:{'9' * 501}}} i{{opacity:var(--a)}}",
+        f":root{{--a:{'9' * 100}}} i{{opacity:{'var(--a)' * 6}}}",
         f"{'p{' * 60}font-size:0{'}' * 60}",
     ],
 )
@@ -219,7 +244,7 @@ def test_styles_that_are_elsewhere_are_told_and_hold_nothing(head: str) -> None:
 
 
 def test_more_styles_than_are_read_are_told() -> None:
-    rules = "".join(f".c{number}{{color:red}}" for number in range(3_000))
+    rules = "".join(f"i[data-c{number}]{{color:red}}" for number in range(3_000))
     source = f"<style>{rules}</style>" + "<i></i>" * 3_000 + "<p>a</p>"
     assert len(LexborHTMLParser(source).css("i")) == 3_000
     assert "styles_unread" in {one.reason for one in findings_of(source)}
