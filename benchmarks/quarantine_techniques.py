@@ -127,7 +127,24 @@ MARKDOWN: Mapping[str, str] = {
     "title of a link": '[a](/b "{}")',
     "title of an image": '![a](a.png "{}")',
     "attribute": '<img src="a.png" alt="{}">',
+    "comment around a fence": "<!--\n```\n{}\n```\n-->",
 }
+IN_MARKDOWN: Mapping[str, str] = {
+    "a bracket in a title": '<span title="<" style="display:none">{}</span>',
+    "a loose quotation mark": "<div a=b\" style='display:none'>{}</div>",
+    "an unclosed title": "<title>\n\n<p hidden>{}</p>",
+    "an unclosed example": "<xmp>\n\n<p hidden>{}</p>",
+    "an unclosed script": "<script>\n\n<p hidden>{}</p>",
+    "an unclosed comment": "a <!-- b\n\n<p hidden>{}</p>",
+    "an empty comment": "<!--> <p hidden>{}</p> <!-- -->",
+    "no fence": "```a`b ```\n<p hidden>{}</p>",
+    "a fence in raw HTML": "<div>\n```\n<p hidden>{}</p>\n```\n</div>",
+    "a fence that ends with its list": "- a\n  ```\n<p hidden>{}</p>",
+    "no code": "\\` <p hidden>{}</p> \\`",
+    "unequal ticks": "` <p hidden>{}</p> ``",
+    "a style sheet": "<style>.x{{display:none}}</style>\n\n<p class=x>{}</p>",
+}
+"""What keeps raw HTML in Markdown from being looked at."""
 _FRAMES: Mapping[str, str] = {
     "text/plain": "The castle was built in 1204.\n\n{}\n\nIt burned down in 1410.",
     "text/markdown": "# Castle\n\nThe castle was built in **1204**.\n\n{}\n\nIt burned down in 1410.",
@@ -146,6 +163,8 @@ def techniques(language: str) -> Iterator[tuple[str, str, str]]:
     yield from _in_pages(order, words)
     for name, mould in MARKDOWN.items():
         yield name, "text/markdown", _FRAMES["text/markdown"].format(mould.format(order))
+    for name, mould in IN_MARKDOWN.items():
+        yield name, "text/markdown", _FRAMES["text/markdown"].format(mould.format(words))
 
 
 def _in_pages(order: str, words: str) -> Iterator[tuple[str, str, str]]:

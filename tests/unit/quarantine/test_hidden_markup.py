@@ -294,5 +294,65 @@ def test_code_in_markdown_is_shown() -> None:
     assert found == [("unseen_by_style", True), ("comment", True)]
 
 
+HIDDEN = f"<p hidden>{WORDS}</p>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<span title="<" style="display:none">{WORDS}</span>',
+        f"<span title='a > b <' style='display:none'>{WORDS}</span>",
+        f"<div a=b\" style='display:none'>{WORDS}</div>",
+        f"<title>\n\n{HIDDEN}",
+        f"<xmp>\n\n{HIDDEN}",
+        f"<xmp></xmp><textarea>{HIDDEN}</textarea>",
+        f"<script>\n\n{HIDDEN}",
+        f"a <!-- b\n\n{HIDDEN}",
+        f"<!--> {HIDDEN} <!-- -->",
+        f"<!-- a --!> {HIDDEN} <!-- -->",
+        f"```a`b ```\n{HIDDEN}",
+        f"\\` {HIDDEN} \\`",
+        f"` {HIDDEN} ``",
+        f"a ` b\nc ` {HIDDEN} ` d",
+        f"- a\n  ```\n{HIDDEN}",
+        f"<div>\n```\n{HIDDEN}\n```\n</div>",
+        f"a\u2028```\n{HIDDEN}",
+        f"```\na\n```\u00a0\n```\n{HIDDEN}",
+    ],
+)
+def test_nothing_before_it_keeps_hidden_text_in_markdown_from_being_found(text: str) -> None:
+    found = {(one.reason, one.severity) for one in findings_of(text, "text/markdown")}
+    assert ("unseen_by_style", "high") in found
+
+
+def test_instructions_in_a_comment_around_a_fence_are_found() -> None:
+    text = f"Hello\n\n<!--\n```\n{ORDER}\n```\n-->\n\nEnd"
+    found = {(one.reason, one.severity) for one in findings_of(text, "text/markdown")}
+    assert ("instructions_unseen", "critical") in found
+
+
+def test_a_style_sheet_in_markdown_is_told_as_unread() -> None:
+    text = f"<style>.x{{display:none}}</style>\n\n<p class=x>{WORDS}</p>"
+    [finding] = findings_of(text, "text/markdown")
+    assert (finding.reason, finding.severity, finding.place) == ("styles_unread", "high", "text")
+    assert text[finding.start : finding.end] == "<style>"
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        f"Write `{HIDDEN}` to hide it, or ``{HIDDEN} ` ``.",
+        f"```html\n<style>.x{{}}</style>\n{HIDDEN}\n```\n\nText\n\n~~~ a`b\n{HIDDEN}\n~~~",
+        f"1. First\n\n   ```html\n   {HIDDEN}\n   ```\n\n2. Then",
+        f"````\n```\n{HIDDEN}\n```\n````",
+        "Where a < b and c > d, `<title>` is set; use `<!--` for comments.",
+        '<img src="a.png" alt="a < b" width="100">\n\n<details><summary>More</summary>Text</details>',
+        "<script>if (a < b) { c = '<p hidden>' }</script>",
+    ],
+)
+def test_how_markdown_is_usually_written_is_not_held(honest: str) -> None:
+    assert [one for one in findings_of(honest, "text/markdown") if one.severity.reaches(Severity.HIGH)] == []
+
+
 def test_signs_of_markup_are_text_in_a_plain_text() -> None:
     assert findings_of(f"<p hidden>{WORDS}</p> <!-- {WORDS} -->", "text/plain") == ()
