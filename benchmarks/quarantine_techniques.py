@@ -104,6 +104,20 @@ STYLES: Mapping[str, str] = {
     "zoomed": "zoom:0.01",
     "behind the page": "position:relative;z-index:-1",
 }
+SHEETS: Mapping[str, str] = {
+    "under a width": "@media (min-width:1px){.x{font-size:0}}",
+    "under a type": "@media all and (max-width:9999px){.x{display:none}}",
+    "not for print": "@media not print{.x{display:none}}",
+    "on small screens": "@media (max-width:400px){.x{color:#fff}}",
+    "under what nobody knows": "@media (unheard-of){.x{display:none}}",
+    "in a container": "@container (min-width:1px){.x{display:none}}",
+    "shown where nothing is supported": ".x{display:none} @supports (a:b){.x{display:block}}",
+    "without a pointer": ".x:not(:hover){display:none}",
+    "without a tick": ".x:not(:checked,:target){display:none}",
+    "where something else is": "body:has(p) .x{display:none}",
+    "behind what is left out": "style ~ * .x, head + body .x{display:none}",
+    "behind many steps": "html body * *.x, html > body > * > .x:not(:is(a, b, i i)){display:none}",
+}
 LEFT_OUT: Mapping[str, str] = {
     "comment": "<!-- {} -->",
     "alternative text": '<img src="a.png" alt="{}">',
@@ -179,6 +193,8 @@ def _in_pages(order: str, words: str) -> Iterator[tuple[str, str, str]]:
             "text/markdown",
             _FRAMES["text/markdown"].format(f'<p style="{style}">{words}</p>'),
         )
+    for name, sheet in SHEETS.items():
+        yield name, "text/html", f"<style>{sheet}</style>" + frame.format(f'<p class="x">{words}</p>')
     yield "attribute", "text/html", frame.format(f"<p hidden>{words}</p>")
     yield "font", "text/html", frame.format(f'<font color="white">{words}</font>')
     for name, mould in LEFT_OUT.items():

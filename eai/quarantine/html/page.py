@@ -8,6 +8,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from eai.quarantine.html.colours import BLACK, WHITE, Colour, colour_in
+from eai.quarantine.html.conditions import SCREENS, Condition, Holds, perhaps
 from eai.quarantine.html.declarations import Declarations, declarations, is_cut, plain_css, resolved
 from eai.quarantine.html.hiding import Hiding, could_hide, hiding_of, is_tiny
 from eai.quarantine.html.matching import Walk
@@ -86,12 +87,42 @@ def read_page(source: str) -> Page:
     styles = _Styles(tree.root, (rule for sheet in sheets for rule in rules_of(sheet)), Steps())
     for node in tree.css(NOT_EXTRACTED):
         node.decompose()
-    texts = tuple(_texts(tree.root, styles))
+    texts = _drawn_texts(tree.root, styles)
     return Page(texts, styles.are_unread, is_elsewhere)
+
+
+def _drawn_texts(root: LexborNode, styles: "_Styles") -> Sequence[Text]:
+    """As the page is certainly drawn on the first screen, and as it may hide a text otherwise."""
+    texts = list(_texts(root, styles))
+    for screen in styles.each_drawing():
+        for place, other in enumerate(_texts(root, styles)):
+            is_unseen = other.drawn.unseen is not None if screen == 0 else _deceives(other)
+            if is_unseen and texts[place].drawn.unseen is None:
+                texts[place] = other
+    return tuple(texts)
+
+
+def _deceives(text: Text) -> bool:
+    """What is merely not displayed on another screen is there for this one."""
+    return text.drawn.unseen is Hiding.DECEPTIVE
 
 
 def _is_sheet(link: LexborNode) -> bool:
     return "stylesheet" in (link.attributes.get("rel") or "").lower().split()
+
+
+_LEAST = (Holds.ALWAYS, Holds.PERHAPS)
+
+
+class _Drawing(NamedTuple):
+    """Which rules a page is drawn by: those that hold on a screen, at least so certainly."""
+
+    screen: int = 0
+    least: Holds = Holds.ALWAYS
+
+    def holds(self, condition: Condition) -> bool:
+        """Whether a rule of this condition is one of them."""
+        return condition[self.screen] >= self.least
 
 
 class _Styles:
@@ -101,6 +132,8 @@ class _Styles:
         self._steps = steps
         self._has_unreadable = False
         self._matched: dict[int, list[tuple[tuple[int, int, int], int, Rule]]] = {}
+        self._conditions: set[Condition] = set()
+        self._drawing = _Drawing()
         selectors = Selectors()
         ends = {number: (place, rule) for number, place, rule in self._ends(selectors, rules)}
         for node, numbers in Walk(selectors.parts, steps).through(root):
@@ -111,6 +144,18 @@ class _Styles:
     def are_unread(self) -> bool:
         """Whether anything was not applied that might hide text."""
         return self._has_unreadable or self._steps.are_spent
+
+    def each_drawing(self) -> Iterator[int]:
+        """Draw by other rules than before, once for each set of them, and tell for which screen."""
+        drawn = {self._holding()}
+        for self._drawing in (_Drawing(screen, least) for screen in SCREENS for least in _LEAST):
+            holding = self._holding()
+            if holding not in drawn:
+                drawn.add(holding)
+                yield self._drawing.screen
+
+    def _holding(self) -> frozenset[Condition]:
+        return frozenset(filter(self._drawing.holds, self._conditions))
 
     def _ends(self, selectors: Selectors, rules: Iterable[Rule]) -> Iterator[tuple[int, int, Rule]]:
         """The last part of each rule that can be read, its place among the others, and the rule."""
@@ -124,14 +169,13 @@ class _Styles:
             except UnreadableSelector:
                 self._has_unreadable |= could_hide({**rule.usual, **rule.important})
                 continue
-            if selectors.is_certain:
-                yield number, place, rule
-            else:
-                self._has_unreadable |= _hides_deceptively({**rule.usual, **rule.important})
+            is_certain = selectors.is_certain
+            yield number, place, rule if is_certain else rule._replace(condition=perhaps(rule.condition))
 
     def _keep(self, node: LexborNode, place: int, rule: Rule) -> None:
         if self._steps.take(_STEPS_OF_MATCH + len(rule.usual) + len(rule.important)):
             self._matched.setdefault(node.mem_id, []).append((rule.weight, place, rule))
+            self._conditions.add(rule.condition)
 
     def resolved(
         self, node: LexborNode, attributes: Mapping[str, str | None], outer: Declarations
@@ -143,7 +187,8 @@ class _Styles:
 
     def _of(self, node: LexborNode, attributes: Mapping[str, str | None]) -> Declarations:
         """Everything declared for the element, the strongest last."""
-        rules = [rule for *_, rule in sorted(self._matched.get(node.mem_id, ()), key=lambda match: match[:2])]
+        ordered = sorted(self._matched.get(node.mem_id, ()), key=lambda match: match[:2])
+        rules = [rule for *_, rule in ordered if self._drawing.holds(rule.condition)]
         inline, important = declarations(plain_css(attributes.get("style") or ""))
         style: dict[str, str] = {}
         for layer in (
@@ -154,11 +199,6 @@ class _Styles:
         ):
             style.update(layer)
         return style
-
-
-def _hides_deceptively(style: Declarations) -> bool:
-    """What only waits does so for a click where it depends on what surrounds it."""
-    return hiding_of(style) is Hiding.DECEPTIVE or bool(is_tiny(style))
 
 
 def _texts(root: LexborNode, styles: _Styles) -> Iterator[Text]:

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from eai.quarantine.html.conditions import ALWAYS, Condition, Holds, both, condition_of
 from eai.quarantine.html.declarations import Declarations, declarations, plain_css
 from eai.quarantine.html.selectors import LONGEST_SELECTOR, listed
 
-_MEDIA = re.compile(r"@media\s+(?:only\s+)?(?:all|screen)\s*\Z")
-_TRANSPARENT_RULES = ("@layer", "@supports", "@scope")
 _MOST_NESTED = 6
 _TOO_LONG = "!"
 """What no selector is: it stands for one that grew too long, and is read by nobody."""
@@ -25,28 +24,29 @@ class Rule(NamedTuple):
     weight: tuple[int, int, int]
     usual: Declarations
     important: Declarations
+    condition: Condition
 
 
 class _Block(NamedTuple):
     """What stands before a pair of braces, with what stood before those around it; and what it declares."""
 
     selector: str
-    applies: bool
+    condition: Condition
     body: list[str]
 
 
 def rules_of(css: str) -> Iterator[Rule]:
-    """Rules in order; those of print and of other conditions are left out."""
-    for prelude, block in _blocks(plain_css(css)):
+    """Rules in order; those that never hold, as those of print, are left out."""
+    for prelude, block, condition in _blocks(plain_css(css)):
         usual, important = declarations(block)
         if usual or important:
             for selector in listed(prelude):
                 if selector:
-                    yield Rule(selector, _weight(selector), usual, important)
+                    yield Rule(selector, _weight(selector), usual, important, condition)
 
 
-def _blocks(css: str) -> Iterator[tuple[str, str]]:
-    """The whole selector of each pair of braces, and what it declares itself, the innermost first."""
+def _blocks(css: str) -> Iterator[tuple[str, str, Condition]]:
+    """The whole selector of each pair of braces, what it declares itself, and when; the innermost first."""
     opened: list[_Block] = []
     position = 0
     for match in re.finditer(r"[{}]", css):
@@ -54,19 +54,19 @@ def _blocks(css: str) -> Iterator[tuple[str, str]]:
         position = match.end()
         if match[0] == "{":
             body, _, prelude = before.rpartition(";")
-            outer = opened[-1] if opened else _Block("", applies=True, body=[])
+            outer = opened[-1] if opened else _Block("", ALWAYS, body=[])
             outer.body.append(body)
             opened.append(_inner(outer, prelude.strip()))
         elif opened:
             block = opened.pop()
-            if block.applies and block.selector:
-                yield block.selector, ";".join((*block.body, before))
+            if block.selector and max(block.condition) > Holds.NEVER:
+                yield block.selector, ";".join((*block.body, before)), block.condition
 
 
 def _inner(outer: _Block, prelude: str) -> _Block:
     if prelude.startswith("@"):
-        return _Block(outer.selector, outer.applies and _applies(prelude), [])
-    return _Block(_nested(outer.selector, prelude), outer.applies, [])
+        return _Block(outer.selector, both(outer.condition, condition_of(prelude)), [])
+    return _Block(_nested(outer.selector, prelude), outer.condition, [])
 
 
 def _nested(outer: str, prelude: str) -> str:
@@ -79,12 +79,6 @@ def _nested(outer: str, prelude: str) -> str:
     inner = (each if "&" in each else f"& {each}" for each in listed(prelude))
     whole = (each.replace("&", around, _MOST_NESTED) for each in inner)
     return ", ".join(each if len(each) <= LONGEST_SELECTOR else _TOO_LONG for each in whole)
-
-
-def _applies(prelude: str) -> bool:
-    if not prelude.startswith("@"):
-        return True
-    return prelude.startswith(_TRANSPARENT_RULES) or _MEDIA.match(prelude) is not None
 
 
 def _weight(selector: str) -> tuple[int, int, int]:

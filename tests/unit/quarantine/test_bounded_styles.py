@@ -50,6 +50,13 @@ PAGES: dict[str, Callable[[int], str]] = {
         ":root{" + "".join(f"--{number}:1;" for number in range(n // 20)) + "}",
         "<p style='--x:1'>a" * (n // 40),
     ),
+    "conditions": lambda n: styled(
+        "".join(f"@media (min-width:{number}px){{p{{color:red}}}}" for number in range(n // 40)), "<p>a" * 20
+    ),
+    "conditions over many": lambda n: styled(
+        "".join(f"@container (min-width:{number}px){{p{{color:red}}}}" for number in range(10)),
+        "<p>a" * (n // 10),
+    ),
     "long styles": lambda n: f"<p style='{'color:red;' * (n // 10)}'>a",
 }
 
