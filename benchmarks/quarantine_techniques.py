@@ -103,6 +103,16 @@ STYLES: Mapping[str, str] = {
     "squeezed": "letter-spacing:-2em",
     "zoomed": "zoom:0.01",
     "behind the page": "position:relative;z-index:-1",
+    "inset": "position:absolute;inset:0 auto auto -9999px",
+    "translate": "translate:-9999px 0",
+    "rotate": "rotate:x 90deg",
+    "scaled both ways": "scale:0 0",
+    "scaled almost": "scale:0.001",
+    "matrix": "transform:matrix(0,0,0,0,0,0)",
+    "calculated": "font-size:calc(0px)",
+    "far above": "margin-top:-9999px",
+    "far indented": "text-indent:9999px",
+    "ellipse": "clip-path:ellipse(0 0)",
 }
 SHEETS: Mapping[str, str] = {
     "under a width": "@media (min-width:1px){.x{font-size:0}}",

@@ -37,7 +37,7 @@ class MarkdownHiding:
     """Finds comments, titles, descriptions and raw HTML that hide text in Markdown."""
 
     name = "markdown_hiding"
-    version = 2
+    version = 3
 
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Nothing for other types: there, signs stand for themselves or are left out."""

@@ -12,7 +12,8 @@ RELEVANT = frozenset(
     "display visibility content-visibility opacity filter font-size font color".split()
     + "background background-color position left right top bottom margin-left margin-top margin".split()
     + "text-indent clip clip-path width height max-width max-height overflow overflow-x overflow-y".split()
-    + "transform scale zoom z-index letter-spacing -webkit-text-fill-color".split()
+    + "transform translate rotate scale inset inset-inline-start inset-block-start zoom z-index".split()
+    + "letter-spacing -webkit-text-fill-color".split()
 )
 VARIABLE = "--"
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)

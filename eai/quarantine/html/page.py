@@ -32,6 +32,7 @@ _CLOSED = frozenset(
     {"datalist", "audio", "video", "canvas", "noframes", "noembed", "progress", "meter", "rp"}
 )
 _IMPORTS = re.compile(r"(?i)@import\b")
+_DIGITS = re.compile(r"(?i)[0-9a-f]{3}|[0-9a-f]{6}")
 _RIGHT = "-webkit-text-fill-color"
 
 
@@ -268,15 +269,23 @@ def _is_interface(node: LexborNode, attributes: Mapping[str, str | None]) -> boo
     )
 
 
+def _with_sign(colour: str | None) -> str | None:
+    """Attributes may leave out the sign before the digits of a colour."""
+    return f"#{colour}" if colour and _DIGITS.fullmatch(colour) else colour
+
+
 def _colour(style: Declarations, attributes: Mapping[str, str | None], outer: Drawn) -> Colour | None:
-    written = style.get(_RIGHT) or style.get("color") or attributes.get("color") or attributes.get("text")
+    plain = attributes.get("color") or attributes.get("text")
+    written = style.get(_RIGHT) or style.get("color") or _with_sign(plain)
     if written is None or written in {"inherit", "currentcolor"}:
         return outer.colour
     return colour_in(written.lower())
 
 
 def _behind(style: Declarations, attributes: Mapping[str, str | None], outer: Drawn) -> Colour | None:
-    written = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
+    written = (
+        style.get("background-color") or style.get("background") or _with_sign(attributes.get("bgcolor"))
+    )
     if written is None or written in {"inherit", "none"}:
         return outer.behind
     colour = colour_in(written.lower())
