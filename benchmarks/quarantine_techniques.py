@@ -103,6 +103,30 @@ STYLES: Mapping[str, str] = {
     "squeezed": "letter-spacing:-2em",
     "zoomed": "zoom:0.01",
     "behind the page": "position:relative;z-index:-1",
+    "inset": "position:absolute;inset:0 auto auto -9999px",
+    "translate": "translate:-9999px 0",
+    "rotate": "rotate:x 90deg",
+    "scaled both ways": "scale:0 0",
+    "scaled almost": "scale:0.001",
+    "matrix": "transform:matrix(0,0,0,0,0,0)",
+    "calculated": "font-size:calc(0px)",
+    "far above": "margin-top:-9999px",
+    "far indented": "text-indent:9999px",
+    "ellipse": "clip-path:ellipse(0 0)",
+}
+SHEETS: Mapping[str, str] = {
+    "under a width": "@media (min-width:1px){.x{font-size:0}}",
+    "under a type": "@media all and (max-width:9999px){.x{display:none}}",
+    "not for print": "@media not print{.x{display:none}}",
+    "on small screens": "@media (max-width:400px){.x{color:#fff}}",
+    "under what nobody knows": "@media (unheard-of){.x{display:none}}",
+    "in a container": "@container (min-width:1px){.x{display:none}}",
+    "shown where nothing is supported": ".x{display:none} @supports (a:b){.x{display:block}}",
+    "without a pointer": ".x:not(:hover){display:none}",
+    "without a tick": ".x:not(:checked,:target){display:none}",
+    "where something else is": "body:has(p) .x{display:none}",
+    "behind what is left out": "style ~ * .x, head + body .x{display:none}",
+    "behind many steps": "html body * *.x, html > body > * > .x:not(:is(a, b, i i)){display:none}",
 }
 LEFT_OUT: Mapping[str, str] = {
     "comment": "<!-- {} -->",
@@ -127,7 +151,24 @@ MARKDOWN: Mapping[str, str] = {
     "title of a link": '[a](/b "{}")',
     "title of an image": '![a](a.png "{}")',
     "attribute": '<img src="a.png" alt="{}">',
+    "comment around a fence": "<!--\n```\n{}\n```\n-->",
 }
+IN_MARKDOWN: Mapping[str, str] = {
+    "a bracket in a title": '<span title="<" style="display:none">{}</span>',
+    "a loose quotation mark": "<div a=b\" style='display:none'>{}</div>",
+    "an unclosed title": "<title>\n\n<p hidden>{}</p>",
+    "an unclosed example": "<xmp>\n\n<p hidden>{}</p>",
+    "an unclosed script": "<script>\n\n<p hidden>{}</p>",
+    "an unclosed comment": "a <!-- b\n\n<p hidden>{}</p>",
+    "an empty comment": "<!--> <p hidden>{}</p> <!-- -->",
+    "no fence": "```a`b ```\n<p hidden>{}</p>",
+    "a fence in raw HTML": "<div>\n```\n<p hidden>{}</p>\n```\n</div>",
+    "a fence that ends with its list": "- a\n  ```\n<p hidden>{}</p>",
+    "no code": "\\` <p hidden>{}</p> \\`",
+    "unequal ticks": "` <p hidden>{}</p> ``",
+    "a style sheet": "<style>.x{{display:none}}</style>\n\n<p class=x>{}</p>",
+}
+"""What keeps raw HTML in Markdown from being looked at."""
 _FRAMES: Mapping[str, str] = {
     "text/plain": "The castle was built in 1204.\n\n{}\n\nIt burned down in 1410.",
     "text/markdown": "# Castle\n\nThe castle was built in **1204**.\n\n{}\n\nIt burned down in 1410.",
@@ -146,6 +187,8 @@ def techniques(language: str) -> Iterator[tuple[str, str, str]]:
     yield from _in_pages(order, words)
     for name, mould in MARKDOWN.items():
         yield name, "text/markdown", _FRAMES["text/markdown"].format(mould.format(order))
+    for name, mould in IN_MARKDOWN.items():
+        yield name, "text/markdown", _FRAMES["text/markdown"].format(mould.format(words))
 
 
 def _in_pages(order: str, words: str) -> Iterator[tuple[str, str, str]]:
@@ -160,6 +203,8 @@ def _in_pages(order: str, words: str) -> Iterator[tuple[str, str, str]]:
             "text/markdown",
             _FRAMES["text/markdown"].format(f'<p style="{style}">{words}</p>'),
         )
+    for name, sheet in SHEETS.items():
+        yield name, "text/html", f"<style>{sheet}</style>" + frame.format(f'<p class="x">{words}</p>')
     yield "attribute", "text/html", frame.format(f"<p hidden>{words}</p>")
     yield "font", "text/html", frame.format(f'<font color="white">{words}</font>')
     for name, mould in LEFT_OUT.items():

@@ -22,7 +22,7 @@ class HiddenMarkup:
     """Finds text of pages that is indexed and not seen, and instructions in the rest of their source."""
 
     name = "hidden_markup"
-    version = 2
+    version = 5
 
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Nothing for texts that are their own source."""
@@ -34,7 +34,7 @@ class HiddenMarkup:
 def _unseen(specimen: Specimen) -> Iterator[Mark]:
     page = read_page(specimen.source)
     if page.has_unread_styles or page.has_styles_elsewhere:
-        # Most honest pages have sheets elsewhere, and none needs more of its own than are read.
+        # Most honest pages have sheets elsewhere, and none needs more work than its own may make.
         severity = Severity.HIGH if page.has_unread_styles else Severity.MEDIUM
         yield Mark(Reason.STYLES_UNREAD, severity, 0, len(specimen.source), Place.SOURCE)
     parts = list(_runs(page.texts))

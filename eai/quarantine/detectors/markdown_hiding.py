@@ -1,13 +1,14 @@
 """Parts of a Markdown text that are in it and not in what a reader gets to see."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from eai.quarantine.html.colours import WHITE, colour_in
 from eai.quarantine.html.declarations import Declarations, declarations, plain_css
 from eai.quarantine.html.hiding import hiding_of, is_tiny
-from eai.quarantine.html.markup import Kind, Part, attributes_of, parts_of
+from eai.quarantine.html.markup import RAW_IN_MARKDOWN, Kind, Part, attributes_of, parts_of
+from eai.quarantine.markdown_code import without_code
 from eai.quarantine.pieces import Pieces
 from eai.quarantine.ports import Mark
 from eai.quarantine.reasons import Reason
@@ -22,8 +23,6 @@ _DEFINITION = re.compile(
 _TITLE = re.compile(r"\]\([^()\s]{0,500}\s{1,8}(?P<said>\"[^\"\n]{1,500}\"|'[^'\n]{1,500}')\)")
 _IMAGE = re.compile(r"!\[(?P<said>[^\]\n]{3,500})\]")
 _UNSEEN_TAGS = frozenset({"template", "noscript", "dialog", "datalist"})
-_FENCE = re.compile(r" {0,3}(?P<sign>`{3,}+|~{3,}+)")
-_INLINE_CODE = re.compile(r"`[^`\n]{1,500}`")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 
 
@@ -38,14 +37,16 @@ class MarkdownHiding:
     """Finds comments, titles, descriptions and raw HTML that hide text in Markdown."""
 
     name = "markdown_hiding"
-    version = 1
+    version = 3
 
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Nothing for other types: there, signs stand for themselves or are left out."""
         if specimen.content_type != "text/markdown":
             return
-        text = _without_code(specimen.text)
-        hidden = [*_comments(text), *_said(text), *_styled(text)]
+        text = without_code(specimen.text)
+        parts = list(parts_of(text, RAW_IN_MARKDOWN, ends_itself=False))
+        yield from _sheets(parts)
+        hidden = [*_comments(parts), *_said(text), *_styled(text, parts)]
         told = dict(Pieces.of([part.text for part in hidden]).that_speak_to_model())
         for number, part in enumerate(hidden):
             reason, severity = _judged(part, is_told=number in told)
@@ -61,22 +62,15 @@ def _judged(part: _Hidden, *, is_told: bool) -> tuple[Reason, Severity]:
     return Reason.COMMENT, Severity.LOW
 
 
-def _without_code(text: str) -> str:
-    """Spaces instead of code, which is shown as it is."""
-    lines, fence = [], ""
-    for line in text.splitlines(keepends=True):
-        match = _FENCE.match(line)
-        is_code = bool(fence)
-        if match and not fence:
-            fence, is_code = match["sign"], True
-        elif match and fence and line.strip() == match["sign"] and match["sign"].startswith(fence):
-            fence = ""
-        lines.append(" " * len(line) if is_code else _INLINE_CODE.sub(lambda code: " " * len(code[0]), line))
-    return "".join(lines)
+def _sheets(parts: Iterable[Part]) -> Iterator[Mark]:
+    """Whether a style sheet of a Markdown text is applied depends on who draws it: none is read here."""
+    for part in parts:
+        if part.kind is Kind.OPENING and part.name == "style":
+            yield Mark(Reason.STYLES_UNREAD, Severity.HIGH, part.start, part.end)
 
 
-def _comments(text: str) -> Iterator[_Hidden]:
-    for part in parts_of(text):
+def _comments(parts: Iterable[Part]) -> Iterator[_Hidden]:
+    for part in parts:
         if part.kind is Kind.COMMENT:
             yield _Hidden(part.start, part.end, part.rest, is_styled=False)
         else:
@@ -91,11 +85,11 @@ def _said(text: str) -> Iterator[_Hidden]:
             yield _Hidden(*match.span("said"), match["said"], is_styled=False)
 
 
-def _styled(text: str) -> Iterator[_Hidden]:
+def _styled(text: str, parts: Iterable[Part]) -> Iterator[_Hidden]:
     """From each tag that hides to the one that closes it, the outermost only."""
     hiding: Part | None = None
     depth = 0
-    for part in parts_of(text):
+    for part in parts:
         if hiding is None:
             if part.kind is Kind.OPENING and part.name not in _VOID and _hides(part):
                 hiding, depth = part, 1

@@ -1,6 +1,7 @@
 """Whether what an element declares hides its text from a reader."""
 
 import re
+from collections.abc import Sequence
 from enum import Enum, auto
 
 from eai.quarantine.html.declarations import Declarations
@@ -23,11 +24,22 @@ _BLURRED = re.compile(r"blur\(([^)]{1,20})\)")
 _NO_SCALE = re.compile(r"scale[xy3d]{0,2}\(\s*0*(?:\.0+\d*)?\s*[,)]")
 _MOVED = re.compile(r"translate[xy3d]{0,2}\(([^)]{1,80})\)")
 _CLIPPED = re.compile(
-    r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0"
+    r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|(?:circle|ellipse)\(\s*0(?![.\d])"
     r"|polygon\(\s*0(?:px|%)? 0(?:px|%)?\s*,\s*0(?:px|%)? 0"
 )
-_PLACED = frozenset({"absolute", "fixed", "relative"})
-_SIDES = ("left", "right", "top", "bottom", "margin-left", "margin-top", "margin")
+_PLACED = frozenset({"absolute", "fixed", "relative", "sticky"})
+_SIDES = (
+    "left", "right", "top", "bottom", "margin-left", "margin-top", "margin",
+    "inset", "inset-inline-start", "inset-block-start",
+)  # fmt: skip
+_FAR_INDENT_PX, _FAR_ABOVE_PX = 2_000.0, -2_000.0
+_LEAST_SCALE = 0.05
+_SHARE_OF_ITSELF = 0.4
+_TURNED = re.compile(r"(?:[xy]\s+)-?(?:90|270)deg|-?(?:90|270)deg\s+[xy]")
+_SCALED = re.compile(r"scale[xy]?\(([^)]{1,80})\)")
+_MATRIX = re.compile(r"matrix\(\s*([^)]{1,80})\)")
+_CALCULATED = re.compile(r"calc\(\s*([^()\s]{1,20})\s*\)")
+_DEPENDING = frozenset({"color", "background", "background-color", "-webkit-text-fill-color"})
 _ENTITY_FONT = re.compile(r"(?:^|\s)0[a-z%]{0,3}\s*/|(?:^|\s)0(?:px|pt|em|rem|%)?\s+[a-z\"']")
 
 
@@ -43,6 +55,17 @@ def hiding_of(style: Declarations) -> Hiding | None:
     if style.get("display") == "none" or style.get("content-visibility") == "hidden":
         return Hiding.WAITING
     return Hiding.DECEPTIVE if any(judge(style) for judge in _JUDGES) else None
+
+
+def could_hide(style: Declarations) -> bool:
+    """Whether text may be unseen by this style, whatever surrounds it."""
+    return (
+        hiding_of(style) is not None
+        or bool(is_tiny(style))
+        or style.get("visibility") in {"hidden", "collapse"}
+        or not _DEPENDING.isdisjoint(style)
+        or any("var(" in value for value in style.values())
+    )
 
 
 def is_tiny(style: Declarations) -> bool | None:
@@ -66,11 +89,13 @@ def _is_faint(style: Declarations) -> bool:
 
 
 def _is_off_page(style: Declarations) -> bool:
-    if (indent := _pixels(style.get("text-indent", ""))) is not None and indent <= _OFF_PAGE_PX:
+    indent = _pixels(style.get("text-indent", "")) or 0.0
+    above = _pixels(style.get("margin-top", "")) or 0.0
+    if indent <= _OFF_PAGE_PX or indent >= _FAR_INDENT_PX or above <= _FAR_ABOVE_PX:
         return True
     if style.get("position") not in _PLACED:
         return (_pixels(style.get("margin-left", "")) or 0.0) <= _OFF_PAGE_PX
-    distances = [_pixels(style.get(side, "")) or 0.0 for side in _SIDES]
+    distances = [_pixels(part) or 0.0 for side in _SIDES for part in style.get(side, "").split()]
     return any(distance <= _OFF_PAGE_PX or distance >= _FAR_PX for distance in distances)
 
 
@@ -89,12 +114,33 @@ def _has_no_box(style: Declarations) -> bool:
 
 def _is_transformed(style: Declarations) -> bool:
     transform = style.get("transform", "")
-    moves = [_pixels(move) or 0.0 for match in _MOVED.findall(transform) for move in match.split(",")]
+    written = [move for match in _MOVED.findall(transform) for move in match.split(",")]
+    moves = [_moved(move) for move in (*written, *style.get("translate", "").split())]
+    scales = [*style.get("scale", "").split(), *",".join(_SCALED.findall(transform)).split(",")]
     return (
         bool(_NO_SCALE.search(transform) or _ON_EDGE.search(transform))
-        or style.get("scale") == "0"
+        or _TURNED.fullmatch(style.get("rotate", "")) is not None
+        or any(_is_nothing(scale) for scale in scales)
+        or any(_is_flat(matrix.split(",")) for matrix in _MATRIX.findall(transform))
         or any(move <= _OFF_PAGE_PX or move >= _FAR_PX for move in moves)
     )
+
+
+def _moved(distance: str) -> float:
+    """Shares are those of the element itself: by half of it, it is centred."""
+    pixels = _pixels(distance) or 0.0
+    return pixels * _SHARE_OF_ITSELF if "%" in distance else pixels
+
+
+def _is_nothing(scale: str) -> bool:
+    number = _number(scale)
+    return number is not None and abs(number) / (100 if "%" in scale else 1) <= _LEAST_SCALE
+
+
+def _is_flat(matrix: Sequence[str]) -> bool:
+    """Whether a matrix leaves no area of what it is applied to."""
+    a, b, c, d = ([_number(each) or 0.0 for each in matrix] + [0.0] * 4)[:4]
+    return abs(a * d - b * c) <= _LEAST_SCALE**2
 
 
 def _is_blurred(style: Declarations) -> bool:
@@ -120,7 +166,8 @@ _JUDGES = (
 
 
 def _pixels(value: str) -> float | None:
-    match = _LENGTH.match(value.strip())
+    calculated = _CALCULATED.fullmatch(value.strip())
+    match = _LENGTH.match(calculated[1] if calculated else value.strip())
     number = _number(match[1]) if match else None
     if match is None or number is None:
         return None

@@ -1,25 +1,26 @@
 """A page's text as it is drawn: which of it is unseen, and why."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from eai.quarantine.html.colours import BLACK, WHITE, Colour, colour_in
-from eai.quarantine.html.declarations import Declarations, declarations, plain_css, resolved
-from eai.quarantine.html.hiding import Hiding, hiding_of, is_tiny
+from eai.quarantine.html.conditions import SCREENS, Condition, Holds, perhaps
+from eai.quarantine.html.declarations import Declarations, declarations, is_cut, plain_css, resolved
+from eai.quarantine.html.hiding import Hiding, could_hide, hiding_of, is_tiny
+from eai.quarantine.html.matching import Walk
+from eai.quarantine.html.selectors import NeverMatched, Selectors, UnreadableSelector
+from eai.quarantine.html.steps import Steps
 from eai.quarantine.html.stylesheet import Rule, rules_of
 
 NOT_EXTRACTED = "script, style, noscript, template, head, iframe, object, svg"
 """What extraction leaves out; a test holds both against each other."""
 
-_MOST_STEPS = 5_000_000
-"""Selectors times elements: rules beyond that are not applied, and the page is marked."""
-_MOST_MATCHES = 100_000
-_PER_MATCH = 16
-"""So many declarations of one rule cost as much as a match."""
+_STEPS_OF_MATCH = 10
+"""To match costs more than to try, and to read a rule as much."""
 _INTERFACE_TAGS = frozenset(
     {"nav", "dialog", "button", "label", "menu", "select", "datalist", "audio", "video", "canvas"}
 )
@@ -31,6 +32,7 @@ _CLOSED = frozenset(
     {"datalist", "audio", "video", "canvas", "noframes", "noembed", "progress", "meter", "rp"}
 )
 _IMPORTS = re.compile(r"(?i)@import\b")
+_DIGITS = re.compile(r"(?i)[0-9a-f]{3}|[0-9a-f]{6}")
 _RIGHT = "-webkit-text-fill-color"
 
 
@@ -80,40 +82,114 @@ def read_page(source: str) -> Page:
     """Draw the page as far as seeing or not seeing text is concerned."""
     tree = LexborHTMLParser(source)
     sheets = [node.text(deep=True) for node in tree.css("style")]
-    rules = [rule for sheet in sheets for rule in rules_of(sheet)]
     is_elsewhere = any(_is_sheet(node) for node in tree.css("link")) or any(map(_IMPORTS.search, sheets))
-    for node in tree.css(NOT_EXTRACTED):
-        node.decompose()
     if tree.root is None:
         return Page(())
-    styles = _Styles(tree, rules)
-    return Page(tuple(_texts(tree.root, styles)), styles.are_unread, is_elsewhere)
+    styles = _Styles(tree.root, (rule for sheet in sheets for rule in rules_of(sheet)), Steps())
+    for node in tree.css(NOT_EXTRACTED):
+        node.decompose()
+    texts = _drawn_texts(tree.root, styles)
+    return Page(texts, styles.are_unread, is_elsewhere)
+
+
+def _drawn_texts(root: LexborNode, styles: "_Styles") -> Sequence[Text]:
+    """As the page is certainly drawn on the first screen, and as it may hide a text otherwise."""
+    texts = list(_texts(root, styles))
+    for screen in styles.each_drawing():
+        for place, other in enumerate(_texts(root, styles)):
+            is_unseen = other.drawn.unseen is not None if screen == 0 else _deceives(other)
+            if is_unseen and texts[place].drawn.unseen is None:
+                texts[place] = other
+    return tuple(texts)
+
+
+def _deceives(text: Text) -> bool:
+    """What is merely not displayed on another screen is there for this one."""
+    return text.drawn.unseen is Hiding.DECEPTIVE
 
 
 def _is_sheet(link: LexborNode) -> bool:
     return "stylesheet" in (link.attributes.get("rel") or "").lower().split()
 
 
+_LEAST = (Holds.ALWAYS, Holds.PERHAPS)
+
+
+class _Drawing(NamedTuple):
+    """Which rules a page is drawn by: those that hold on a screen, at least so certainly."""
+
+    screen: int = 0
+    least: Holds = Holds.ALWAYS
+
+    def holds(self, condition: Condition) -> bool:
+        """Whether a rule of this condition is one of them."""
+        return condition[self.screen] >= self.least
+
+
 class _Styles:
-    """Which rules each element matches."""
+    """Which rules each element matches in the page as it came: what is left out is a sibling too."""
 
-    def __init__(self, tree: LexborHTMLParser, rules: Sequence[Rule]) -> None:
+    def __init__(self, root: LexborNode, rules: Iterable[Rule], steps: Steps) -> None:
+        self._steps = steps
+        self._has_unreadable = False
         self._matched: dict[int, list[tuple[tuple[int, int, int], int, Rule]]] = {}
-        most = _MOST_STEPS // max(len(tree.css("*")), 1)
-        matches = 0
-        self.are_unread = not all(rule.is_readable for rule in rules)
-        readable = [rule for rule in rules if rule.is_applied]
-        for place, rule in enumerate(readable):
-            if place >= most or matches >= _MOST_MATCHES:
-                self.are_unread = True
-                return
-            for node in _matching(tree, rule.selector):
-                matches += 1 + (len(rule.usual) + len(rule.important)) // _PER_MATCH
-                self._matched.setdefault(node.mem_id, []).append((rule.weight, place, rule))
+        self._conditions: set[Condition] = set()
+        self._drawing = _Drawing()
+        selectors = Selectors()
+        ends = {number: (place, rule) for number, place, rule in self._ends(selectors, rules)}
+        for node, numbers in Walk(selectors.parts, steps).through(root):
+            for number in numbers & ends.keys():
+                self._keep(node, *ends[number])
 
-    def of(self, node: LexborNode, attributes: Mapping[str, str | None]) -> Declarations:
+    @property
+    def are_unread(self) -> bool:
+        """Whether anything was not applied that might hide text."""
+        return self._has_unreadable or self._steps.are_spent
+
+    def each_drawing(self) -> Iterator[int]:
+        """Draw by other rules than before, once for each set of them, and tell for which screen."""
+        drawn = {self._holding()}
+        for self._drawing in (_Drawing(screen, least) for screen in SCREENS for least in _LEAST):
+            holding = self._holding()
+            if holding not in drawn:
+                drawn.add(holding)
+                yield self._drawing.screen
+
+    def _holding(self) -> frozenset[Condition]:
+        return frozenset(filter(self._drawing.holds, self._conditions))
+
+    def _ends(self, selectors: Selectors, rules: Iterable[Rule]) -> Iterator[tuple[int, int, Rule]]:
+        """The last part of each rule that can be read, its place among the others, and the rule."""
+        for place, rule in enumerate(rules):
+            if not self._steps.take(_STEPS_OF_MATCH + len(rule.selector)):
+                return
+            try:
+                number = selectors.add(rule.selector)
+            except NeverMatched:
+                continue
+            except UnreadableSelector:
+                self._has_unreadable |= could_hide({**rule.usual, **rule.important})
+                continue
+            is_certain = selectors.is_certain
+            yield number, place, rule if is_certain else rule._replace(condition=perhaps(rule.condition))
+
+    def _keep(self, node: LexborNode, place: int, rule: Rule) -> None:
+        if self._steps.take(_STEPS_OF_MATCH + len(rule.usual) + len(rule.important)):
+            self._matched.setdefault(node.mem_id, []).append((rule.weight, place, rule))
+            self._conditions.add(rule.condition)
+
+    def resolved(
+        self, node: LexborNode, attributes: Mapping[str, str | None], outer: Declarations
+    ) -> tuple[Declarations, Declarations]:
+        """The style of an element and its variables, with those of `outer`."""
+        style, variables = resolved(self._of(node, attributes), outer, self._steps)
+        self._has_unreadable |= is_cut(style)
+        return style, variables
+
+    def _of(self, node: LexborNode, attributes: Mapping[str, str | None]) -> Declarations:
         """Everything declared for the element, the strongest last."""
-        rules = [rule for *_, rule in sorted(self._matched.get(node.mem_id, ()), key=lambda match: match[:2])]
+        ordered = sorted(self._matched.get(node.mem_id, ()), key=lambda match: match[:2])
+        rules = [rule for *_, rule in ordered if self._drawing.holds(rule.condition)]
         inline, important = declarations(plain_css(attributes.get("style") or ""))
         style: dict[str, str] = {}
         for layer in (
@@ -124,14 +200,6 @@ class _Styles:
         ):
             style.update(layer)
         return style
-
-
-def _matching(tree: LexborHTMLParser, selector: str) -> Sequence[LexborNode]:
-    try:
-        return tree.css(selector)
-    except SelectolaxError:
-        # A selector that this engine does not know is none that it could be drawn by.
-        return ()
 
 
 def _texts(root: LexborNode, styles: _Styles) -> Iterator[Text]:
@@ -155,7 +223,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _drawn(node: LexborNode, outer: Drawn, styles: _Styles) -> Drawn:
     attributes = node.attributes
-    style, variables = resolved(styles.of(node, attributes), outer.variables)
+    style, variables = styles.resolved(node, attributes, outer.variables)
     if not attributes and not style and variables is outer.variables and node.tag not in _INTERFACE_TAGS:
         return outer
     tiny = is_tiny(style)
@@ -201,15 +269,23 @@ def _is_interface(node: LexborNode, attributes: Mapping[str, str | None]) -> boo
     )
 
 
+def _with_sign(colour: str | None) -> str | None:
+    """Attributes may leave out the sign before the digits of a colour."""
+    return f"#{colour}" if colour and _DIGITS.fullmatch(colour) else colour
+
+
 def _colour(style: Declarations, attributes: Mapping[str, str | None], outer: Drawn) -> Colour | None:
-    written = style.get(_RIGHT) or style.get("color") or attributes.get("color") or attributes.get("text")
+    plain = attributes.get("color") or attributes.get("text")
+    written = style.get(_RIGHT) or style.get("color") or _with_sign(plain)
     if written is None or written in {"inherit", "currentcolor"}:
         return outer.colour
     return colour_in(written.lower())
 
 
 def _behind(style: Declarations, attributes: Mapping[str, str | None], outer: Drawn) -> Colour | None:
-    written = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
+    written = (
+        style.get("background-color") or style.get("background") or _with_sign(attributes.get("bgcolor"))
+    )
     if written is None or written in {"inherit", "none"}:
         return outer.behind
     colour = colour_in(written.lower())

@@ -45,6 +45,20 @@ DECEPTIVE = {
     "zoomed": 'style="zoom:0.01"',
     "behind the page": 'style="position:relative;z-index:-1"',
     "moved": 'style="transform: translateX(-9999px)"',
+    "inset": 'style="position:absolute;inset:0 auto auto -9999px"',
+    "inset of one side": 'style="position:fixed;inset-inline-start:-9999px"',
+    "translated": 'style="translate:-9999px 0"',
+    "turned": 'style="rotate:x 90deg"',
+    "scaled both ways": 'style="scale:0 0"',
+    "scaled almost": 'style="scale:0.001"',
+    "transformed almost": 'style="transform:scale(1, .001)"',
+    "flat": 'style="transform:matrix(0,0,0,0,0,0)"',
+    "calculated": 'style="font-size:calc(0px)"',
+    "far above": 'style="margin-top:-9999px"',
+    "far indented": 'style="text-indent:9999px"',
+    "behind and sticky": 'style="position:sticky;z-index:-1"',
+    "in an ellipse": 'style="clip-path:ellipse(0 0)"',
+    "without a sign": 'text="ffffff"',
     "by id": 'id="pale"',
     "by child": 'class="dust"',
     "by importance": 'class="twice"',
@@ -133,6 +147,9 @@ def test_instructions_that_extraction_leaves_out_are_found_in_the_source(hidden:
         "<div style='background:url(x.png)'><p style='color:#fff'>a b c d e</p></div>",
         "<p style='position:absolute;left:10px;top:0'>a b c d e</p>",
         "<p style='font-size:14px;opacity:.9;width:100%;overflow:hidden'>a b c d e</p>",
+        "<p style='scale:1;rotate:45deg;translate:-50% 10px;inset:0;text-indent:2em'>a b c d e</p>",
+        "<p style='transform:matrix(1,0,0,1,0,0);margin-top:-40px;font-size:calc(1rem)'>a b c d e</p>",
+        "<p style='font-size:clamp(1rem,2vw,3rem);scale:.9 1;clip-path:ellipse(0.5em 9px)'>a b c d</p>",
         "<details><summary>a</summary>b c d e f</details>",
         "<p aria-hidden=true>a b c d e</p>",
         "<nav style='display:none'>Home and about us and contact</nav>",
@@ -175,12 +192,60 @@ def test_a_text_that_was_changed_since_keeps_its_finding() -> None:
         ".x:is(i, p){font-size:0}",
         ".out :where(.x){font-size:0}",
         ".x:not(.z){font-size:0}",
+        "html body.out.a > p + p.x:last-child:nth-child(2n):not(:first-child, .z){font-size:0}",
+        "style ~ p.x, head + body .x{font-size:0}",
+        ".X{font-size:0}",
+        ".x[class^='x']:not(:is(body .y, b)){font-size:0}",
+        ".x::first-line{font-size:0}",
+        ".x:not(:hover):not(:checked, .z:target){font-size:0}",
+        "body:has(p) .x{font-size:0}",
+        ".x:unheard-of{font-size:0}",
+        ".x:not(:unheard-of){font-size:0}",
+        "@media (min-width:1px){.x{font-size:0}}",
+        "@media print, all and (max-width: 99em) and (prefers-color-scheme:light){.x{font-size:0}}",
+        "@media not print{.x{font-size:0}}",
+        "@media (width > 1900px){.x{font-size:0}}",
+        "@media (max-width:400px){.x{font-size:0}}",
+        "@media (unheard-of){.x{font-size:0}}",
+        "@container (min-width:1px){.x{font-size:0}}",
+        "@supports (display:grid){.x{font-size:0}}",
+        ".x{font-size:0} @supports (unheard:of){.x{font-size:1em}}",
+        ".x{font-size:0} body:has(video) .x{font-size:1em}",
+        ".x{font-size:0} @media print{.x{font-size:1em}}",
+        ".x{color:#fff} @media (min-width:5000px){.x{color:#000}}",
     ],
 )
 def test_nested_rules_variables_and_lists_are_resolved(css: str) -> None:
     source = f'<style>{css}</style><body class="out a"><p>Seen</p><p class="x">{WORDS}</p></body>'
     found = {(one.reason, one.severity) for one in findings_of(source)}
     assert found == {("unseen_by_style", "high")}
+
+
+@pytest.mark.parametrize(
+    "css",
+    [
+        ".x:hover{font-size:0}",
+        ".x::before{font-size:0}",
+        ".x:not(p, :hover){font-size:0}",
+        ".y:has(p){font-size:0}",
+        ".x:has(b):hover{font-size:0}",
+        "@media print{.x{font-size:0}}",
+        "@media print and (min-width:1px){.x{font-size:0}}",
+        "@media (max-width:767px){.x{display:none}}",
+        "@media (min-width:1500px){.x{display:none}}",
+        "@media (prefers-color-scheme:dark){.x{color:#fff}}",
+        ".x{font-size:0} @media (min-width:1px){.x{font-size:1em}}",
+        "@container (min-width:1px){.x{color:#fff;background:#000}}",
+        "@keyframes a{to{font-size:0}}",
+        ".a .b .c .d .e .f .g .h .x{font-size:0}",
+        f".x{{background:url(data:image/png,{'A' * 600})}}",
+        f":root{{--a:url(data:image/png,{'A' * 600})}} .x{{background:var(--a)}}",
+        ".".join(["", *(f"md\\:c{number}{{color:red}}" for number in range(3_000))]),
+    ],
+)
+def test_styles_that_hide_nothing_are_read_and_hold_nothing(css: str) -> None:
+    source = f"<style>{css}</style>{'<i>a</i>' * 150}<p class='x'>{WORDS}</p>"
+    assert findings_of(source) == ()
 
 
 def test_a_variable_is_that_of_the_nearest_element() -> None:
@@ -195,8 +260,11 @@ def test_a_variable_is_that_of_the_nearest_element() -> None:
     [
         "*{color:red}" * 1_000,
         f"{'.a ' * 80}.x{{font-size:0}}",
-        ".a .b .c .d .e .f .g .h .x{font-size:0}",
-        "body:has(i) .x{opacity:0}",
+        f"{'.a, ' * 80}b{{.x{{opacity:0}}}}",
+        "svg|a .x{opacity:0}",
+        f"i{{color:{'rgb(0 0 0) ' * 80}}}",
+        f":root{{--a:{'9' * 501}}} i{{opacity:var(--a)}}",
+        f":root{{--a:{'9' * 100}}} i{{opacity:{'var(--a)' * 6}}}",
         f"{'p{' * 60}font-size:0{'}' * 60}",
     ],
 )
@@ -219,7 +287,7 @@ def test_styles_that_are_elsewhere_are_told_and_hold_nothing(head: str) -> None:
 
 
 def test_more_styles_than_are_read_are_told() -> None:
-    rules = "".join(f".c{number}{{color:red}}" for number in range(3_000))
+    rules = "".join(f"i[data-c{number}]{{color:red}}" for number in range(3_000))
     source = f"<style>{rules}</style>" + "<i></i>" * 3_000 + "<p>a</p>"
     assert len(LexborHTMLParser(source).css("i")) == 3_000
     assert "styles_unread" in {one.reason for one in findings_of(source)}
@@ -267,6 +335,66 @@ def test_code_in_markdown_is_shown() -> None:
     text = f"```\n{hidden}\n```\n{hidden}"
     found = [(one.reason, one.start > len(hidden)) for one in findings_of(text, "text/markdown")]
     assert found == [("unseen_by_style", True), ("comment", True)]
+
+
+HIDDEN = f"<p hidden>{WORDS}</p>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<span title="<" style="display:none">{WORDS}</span>',
+        f"<span title='a > b <' style='display:none'>{WORDS}</span>",
+        f"<div a=b\" style='display:none'>{WORDS}</div>",
+        f"<title>\n\n{HIDDEN}",
+        f"<xmp>\n\n{HIDDEN}",
+        f"<xmp></xmp><textarea>{HIDDEN}</textarea>",
+        f"<script>\n\n{HIDDEN}",
+        f"a <!-- b\n\n{HIDDEN}",
+        f"<!--> {HIDDEN} <!-- -->",
+        f"<!-- a --!> {HIDDEN} <!-- -->",
+        f"```a`b ```\n{HIDDEN}",
+        f"\\` {HIDDEN} \\`",
+        f"` {HIDDEN} ``",
+        f"a ` b\nc ` {HIDDEN} ` d",
+        f"- a\n  ```\n{HIDDEN}",
+        f"<div>\n```\n{HIDDEN}\n```\n</div>",
+        f"a\u2028```\n{HIDDEN}",
+        f"```\na\n```\u00a0\n```\n{HIDDEN}",
+    ],
+)
+def test_nothing_before_it_keeps_hidden_text_in_markdown_from_being_found(text: str) -> None:
+    found = {(one.reason, one.severity) for one in findings_of(text, "text/markdown")}
+    assert ("unseen_by_style", "high") in found
+
+
+def test_instructions_in_a_comment_around_a_fence_are_found() -> None:
+    text = f"Hello\n\n<!--\n```\n{ORDER}\n```\n-->\n\nEnd"
+    found = {(one.reason, one.severity) for one in findings_of(text, "text/markdown")}
+    assert ("instructions_unseen", "critical") in found
+
+
+def test_a_style_sheet_in_markdown_is_told_as_unread() -> None:
+    text = f"<style>.x{{display:none}}</style>\n\n<p class=x>{WORDS}</p>"
+    [finding] = findings_of(text, "text/markdown")
+    assert (finding.reason, finding.severity, finding.place) == ("styles_unread", "high", "text")
+    assert text[finding.start : finding.end] == "<style>"
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        f"Write `{HIDDEN}` to hide it, or ``{HIDDEN} ` ``.",
+        f"```html\n<style>.x{{}}</style>\n{HIDDEN}\n```\n\nText\n\n~~~ a`b\n{HIDDEN}\n~~~",
+        f"1. First\n\n   ```html\n   {HIDDEN}\n   ```\n\n2. Then",
+        f"````\n```\n{HIDDEN}\n```\n````",
+        "Where a < b and c > d, `<title>` is set; use `<!--` for comments.",
+        '<img src="a.png" alt="a < b" width="100">\n\n<details><summary>More</summary>Text</details>',
+        "<script>if (a < b) { c = '<p hidden>' }</script>",
+    ],
+)
+def test_how_markdown_is_usually_written_is_not_held(honest: str) -> None:
+    assert [one for one in findings_of(honest, "text/markdown") if one.severity.reaches(Severity.HIGH)] == []
 
 
 def test_signs_of_markup_are_text_in_a_plain_text() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eai.quarantine import codings, spelled_apart
+from eai.quarantine import codings, markdown_code, spelled_apart
 from eai.quarantine.detectors import (
     bidi,
     boundaries,
@@ -29,7 +29,9 @@ MOST_REPEATED = 60
 """Words that a pattern may look ahead from where it starts."""
 
 
-MODULES = (bidi, exfiltration, markdown_hiding, tags, variation_selectors, zero_width, spelled_apart)
+MODULES = (
+    bidi, exfiltration, markdown_code, markdown_hiding, tags, variation_selectors, zero_width, spelled_apart,
+)  # fmt: skip
 
 
 def pattern_sets() -> Iterator[PatternSet]:
@@ -110,6 +112,16 @@ UNITS = {
     "brackets": "<",
     "tags": "<a ",
     "quotes": '<a "',
+    "values": '<a b="',
+    "values in values": '<a " b="',
+    "values in other values": "<a b='\" c=\"'",
+    "fences": "```\n",
+    "fences in lists": "- ```\n",
+    "ticks": "` ",
+    "more and fewer ticks": "`` ` ",
+    "escaped ticks": "\\`",
+    "unclosed titles": "<title>",
+    "sheets": "<style>",
     "scripts": "<script>",
     "comments": "<!-- ",
     "zero width": "\u200b",
