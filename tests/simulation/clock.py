@@ -83,8 +83,7 @@ class StandingLoop(asyncio.SelectorEventLoop):
         """Time begins anew, tasks are counted anew, and nobody is woken up who slept before."""
         for timer in self._scheduled:  # type: ignore[attr-defined]
             timer.cancel()
-        while self._stopped:
-            self._go_on()
+        self.stop_nobody()
         self._now = 0.0
         self.numbers = count()
 
@@ -112,10 +111,11 @@ class StandingLoop(asyncio.SelectorEventLoop):
 
     def cancel(self, backends: set[int]) -> None:
         """End what those of these backends do that wait for a lock, and wait for its end."""
-        while self._stopped:
-            self._go_on()
         for operation in self._on_their_way:
             if operation.waits and operation.backend in backends:
+                if operation in self._stopped:
+                    self._stopped.remove(operation)
+                    os.kill(operation.backend, signal.SIGCONT)
                 self._cancel_backend(operation.backend)
                 # It is gone in a moment, and until then PostgreSQL may say that it waits.
                 operation.backend, operation.waits = 0, False
@@ -133,6 +133,11 @@ class StandingLoop(asyncio.SelectorEventLoop):
         """Something was given back: whoever waited may go on by itself."""
         for operation in self._on_their_way:
             operation.waits = operation in self._stopped
+
+    def stop_nobody(self) -> None:
+        """Let all go on that are stopped."""
+        while self._stopped:
+            self._go_on()
 
     def _go_on(self) -> None:
         """The one that has waited longest of those that are stopped; it may have to wait again."""

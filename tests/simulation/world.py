@@ -64,6 +64,7 @@ class World:
             self.templates = [self.loop.run_until_complete(make(self)) for make in MADE]
 
     def close(self) -> None:
+        self.loop.stop_nobody()
         self.loop.run_until_complete(self.database.close())
         self.loop.close()
         self.admin.close()
