@@ -16,7 +16,7 @@ from tests.migration.conftest import Seeded
 TRIGGERS = {
     *("job_created", "job_changed", "document_served"),
     *("content_changed", "rights_changed", "version_changed", "base_changed", "entries_changed"),
-    *("document_removed", "members_changed", "group_removed", "tenant_rights_changed", "principals_changed"),
+    *("document_removed", "members_changed", "group_removed", "people_changed", "principals_changed"),
     *("policies_changed", "quotas_changed"),
 }
 """They write what the caller may write, with the caller's rights."""

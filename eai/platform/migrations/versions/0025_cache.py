@@ -130,16 +130,16 @@ def _tenant_triggers() -> None:
 
     So does what the tenant has decided of calls.
     """
-    _trigger_function("tenant_rights_changed", "PERFORM eai.begin_tenant_rights_epoch(changed.tenant_id);")
-    _on("group_members", "members_changed", "INSERT OR DELETE", "tenant_rights_changed")
-    _on("groups", "group_removed", "DELETE", "tenant_rights_changed")
-    _on("principals", "principals_changed", "INSERT OR DELETE", "tenant_rights_changed")
-    _on_update("principals", "tenant_rights_changed", "clearance", "roles", "suspended_at")
+    _trigger_function("people_changed", "PERFORM eai.begin_tenant_rights_epoch(changed.tenant_id);")
+    _on("group_members", "members_changed", "INSERT OR DELETE", "people_changed")
+    _on("groups", "group_removed", "DELETE", "people_changed")
+    _on("principals", "principals_changed", "INSERT OR DELETE", "people_changed")
+    _on_update("principals", "people_changed", "clearance", "roles", "suspended_at")
     # What a source brought vanishes with it from every base, and is back with it.
-    _on_update("source_connectors", "tenant_rights_changed", "is_enabled", "allowed_classifications")
+    _on_update("source_connectors", "people_changed", "is_enabled", "allowed_classifications")
     # What is recalled calls no model: that one may be called, and how often, is asked anew once.
-    _on("tenant_policies", "policies_changed", "INSERT OR UPDATE OR DELETE", "tenant_rights_changed")
-    _on("quotas", "quotas_changed", "INSERT OR UPDATE OR DELETE", "tenant_rights_changed")
+    _on("tenant_policies", "policies_changed", "INSERT OR UPDATE OR DELETE", "people_changed")
+    _on("quotas", "quotas_changed", "INSERT OR UPDATE OR DELETE", "people_changed")
 
 
 def _trigger_function(name: str, body: str) -> None:
