@@ -1,7 +1,7 @@
 """From a question to cited passages that the caller may read, in three round trips to the database."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -115,12 +115,17 @@ class Retrieval:
         return await self._reranking.reorder(cited)
 
     async def _search(self, question: Question, opened: Callable[[], Awaitable[Opening]]) -> Cited:
+        cited = await self._searched_far_enough(question)
+        if not cited.readable.is_torn:
+            return cited
+        # Anew from the first statement: the base may be searched in another generation since.
+        again = cited.readable.question.reopened(await opened())
+        return await self._searched_far_enough(replace(again, passes=question.passes))
+
+    async def _searched_far_enough(self, question: Question) -> Cited:
+        """One pass after the other, until there are enough passages or something changes meanwhile."""
         cited = await run_pass(self._pipeline, question)
-        if cited.readable.is_torn:
-            # Anew from the first statement: the base may be searched in another generation since.
-            again = cited.readable.question.reopened(await opened())
-            cited = await run_pass(self._pipeline, again)
-        while cited.readable.wants_further:
+        while cited.readable.wants_further and not cited.readable.is_torn:
             cited = await run_pass(self._pipeline, cited.readable.question.further())
         return cited
 
