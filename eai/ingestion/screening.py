@@ -20,7 +20,7 @@ MOST_SPANS = 1_000
 SHOWN = 4
 """Characters that a steward is shown of what may be a secret: enough to know it again."""
 _VERSION = 1
-DETECTORS = "dlp."
+DLP = "dlp."
 """What the names of those begin with who find what may be a secret."""
 
 
@@ -117,7 +117,7 @@ def for_review(text: str, findings: Iterable[Finding]) -> list[quarantine.Findin
 
 def _finding(found: Finding, words: str, key: str) -> quarantine.Finding:
     return quarantine.Finding(
-        detector=f"{DETECTORS}{found.entity}",
+        detector=f"{DLP}{found.entity}",
         version=_VERSION,
         reason=quarantine.Reason.SENSITIVE_DATA,
         severity=quarantine.Severity.CRITICAL,

@@ -65,7 +65,7 @@ def visible_documents(subject: Subject, rights: BaseRights, default: Classificat
 
 
 def has_answered() -> ColumnElement[bool]:
-    """Whether a text of the document can be found."""
+    """Whether a text of the document has come to answer."""
     return KnowledgeDocument.serving_version_id.is_not(None)
 
 

@@ -10,20 +10,25 @@ from eai.quarantine.models import Decision
 from eai.quarantine.schemas import fields_of, finding_out
 from eai.quarantine.severity import Severity
 from eai.quarantine.specimen import Specimen
-from eai.review.context import context_of, without_secrets
+from eai.review.context import context_of, holds_secrets, without_quotes, without_secrets
 from eai.review.repository import Held
 from eai.review.schemas import FindingInContext, HeldDocument, HeldDocumentDetail, ReviewOut
 
 
 def held_out(held: Held) -> HeldDocument:
-    """The document with the gravest of what was found."""
-    return HeldDocument(**_fields(held), findings=[finding_out(from_row(row)) for row in held.findings])
+    """The document with the gravest of what was found; beside a secret nothing else is quoted."""
+    found = [from_row(row) for row in held.findings]
+    if holds_secrets(found):
+        found = [without_quotes(each, None) for each in found]
+    return HeldDocument(**_fields(held), findings=[finding_out(each) for each in found])
 
 
 def detail_out(held: Held, specimen: Specimen) -> HeldDocumentDetail:
     """The document with all that was found, each in its context."""
     found = [from_row(row) for row in held.findings]
     shown = without_secrets(specimen, found)
+    if holds_secrets(found):
+        found = [without_quotes(each, shown) for each in found]
     return HeldDocumentDetail(
         **_fields(held),
         source_uri=held.source_uri,

@@ -137,7 +137,9 @@ class Reviews:
         row, version = taken
         quarantine = QuarantineRows(session, subject.tenant)
         if await quarantine.find_decision(id_) is None:
-            if request.version != str(version.number):
+            if int(request.version) > version.number:
+                raise NotFound
+            if int(request.version) < version.number:
                 # Nobody decides on a text that came after the one they have read.
                 raise NotHeld(status=REPLACED)
             if version.status != HELD:

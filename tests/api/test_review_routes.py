@@ -467,6 +467,18 @@ async def test_a_steward_is_shown_no_key_that_a_text_was_held_for(
     assert all(blackened in context for context in contexts)
 
 
+async def test_what_hides_a_key_quotes_it_neither(company: Company, author: Person, steward: Person) -> None:
+    base = await company.base("tenant:*")
+    page = f'<p>{PARCELS}</p><p style="display:none">{ORDER} The key is {KEY[:9]}<b></b>{KEY[9:]}.</p>'
+    document = await held(author.api, base, page, content_type="text/html")
+    detail = await steward.api.get(f"/v1/knowledge-bases/{base}/quarantine/{document}")
+    assert {finding["detector"] for finding in detail.json()["findings"]} >= {"hidden_markup", "dlp.api_key"}
+    for shown in (detail, await steward.api.get("/v1/quarantine")):
+        assert shown.status_code == 200
+        assert KEY[9:] not in shown.text
+        assert KEY[4:9] not in shown.text
+
+
 @pytest.mark.parametrize("decision", ["release", "redact", "reject"])
 async def test_nobody_decides_on_a_text_that_came_after_the_one_they_have_read(
     company: Company, author: Person, steward: Person, decision: str
