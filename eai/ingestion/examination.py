@@ -1,5 +1,6 @@
 """The stage between reading a text and anything that leaves the process with it: its examination."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from eai.connectors.stamps import stamp_borne
 from eai.dlp.ports import DlpAction, Scanner, Verdict
 from eai.dlp.rules import rules_of
 from eai.ingestion.fields import FieldExamination
+from eai.ingestion.former_rows import FormerText, former_text
 from eai.ingestion.passages import Extract, Manuscript
 from eai.ingestion.screening import Screening, for_review, refuse_above, refuse_blocked
 from eai.platform.database import Database
@@ -58,6 +60,9 @@ class ExamineText:
         """
         async with self._database.transaction(manuscript.tenant) as session:
             rules = await rules_of(session, manuscript.tenant)
+            former = await former_text(
+                session, manuscript.tenant, manuscript.document, manuscript.version, extract.text
+            )
         beside = await self._fields.verdict(manuscript.fields, rules)
         verdict = await self._scanner.scan([extract.text], rules)
         refuse_blocked(verdict)
@@ -65,7 +70,7 @@ class ExamineText:
         for each in (beside, verdict):
             refuse_above(manuscript.submitter.clearance, each)
         await self._refuse_not_brought(manuscript, verdict.level, beside.level)
-        judgement = await self._judge(manuscript, extract, verdict)
+        judgement = await self._judge(manuscript, extract, verdict, former)
         level = highest(manuscript.level, verdict.level, beside.level)
         if judgement.is_held:
             raise HeldBack(extract, judgement, level)
@@ -95,10 +100,15 @@ class ExamineText:
                 source = await stamp_borne(session, manuscript.tenant, manuscript.source_connector)
             source.require_levels([level])
 
-    async def _judge(self, manuscript: Manuscript, extract: Extract, verdict: Verdict) -> Judgement:
+    async def _judge(
+        self, manuscript: Manuscript, extract: Extract, verdict: Verdict, former: FormerText | None
+    ) -> Judgement:
         source = manuscript.source.decode("utf-8-sig")
         beside = dict(manuscript.fields.texts)
-        specimen = Specimen(extract.text, source, manuscript.content_type, beside)
+        compared = None
+        if former is not None:
+            compared = await asyncio.to_thread(former.before, extract.text, verdict.findings)
+        specimen = Specimen(extract.text, source, manuscript.content_type, beside, compared)
         found = for_review(extract.text, verdict.findings)
         return await self._quarantine.judge(candidate_of(manuscript), specimen, found)
 

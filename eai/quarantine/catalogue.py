@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from eai.quarantine.detectors.bidi import BIDI
 from eai.quarantine.detectors.boundaries import BOUNDARIES
+from eai.quarantine.detectors.drift import DRIFT
 from eai.quarantine.detectors.encoded import ENCODED
 from eai.quarantine.detectors.hidden_markup import HIDDEN_MARKUP
 from eai.quarantine.detectors.homoglyphs import HOMOGLYPHS
@@ -16,6 +17,6 @@ from eai.quarantine.ports import Detector
 
 DETECTORS: Sequence[Detector] = (
     *PHRASE_DETECTORS, BOUNDARIES, ZERO_WIDTH, BIDI, TAGS, VARIATION_SELECTORS, HOMOGLYPHS, ENCODED,
-    HIDDEN_MARKUP, MARKDOWN_HIDING,
+    HIDDEN_MARKUP, MARKDOWN_HIDING, DRIFT,
 )  # fmt: skip
 """Each has a file and figures of its own. Whoever changes what one finds counts its version up."""

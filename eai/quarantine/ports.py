@@ -1,8 +1,8 @@
 """What is found in a document, and the port of whatever finds it.
 
-Detectors of this slice are pure: they see one extracted text and what it was extracted from, and call
-nothing. What needs the rest of the base (outlying embeddings, floods of near-duplicates, drift from an
-approved version) will be a port of its own, asynchronous, that gives the same `Finding`s.
+Detectors of this slice are pure: they see one extracted text, what it was extracted from and whose place it
+takes, and call nothing. What needs the rest of the base (outlying embeddings, floods of near-duplicates) will
+be a port of its own, asynchronous, that gives the same `Finding`s.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,19 @@ from typing import Protocol
 
 from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
-from eai.quarantine.specimen import Specimen
+from eai.quarantine.specimen import Former, Specimen
 
-__all__ = ["MOST_FINDINGS", "Detector", "Finding", "Mark", "Place", "Reason", "Severity", "Specimen"]
+__all__ = [
+    "MOST_FINDINGS",
+    "Detector",
+    "Finding",
+    "Former",
+    "Mark",
+    "Place",
+    "Reason",
+    "Severity",
+    "Specimen",
+]
 
 MOST_FINDINGS = 1_000
 """Nobody reads more of one document, and everybody pays for them."""

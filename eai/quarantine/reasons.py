@@ -45,6 +45,9 @@ class Reason(StrEnum):
     STYLES_UNREAD = "styles_unread"
     FOLLOWS_HELD = "follows_held"
     NEAR_DUPLICATE = "near_duplicate"
+    REPLACES_APPROVED = "replaces_approved"
+    DEPARTS_FROM_APPROVED = "departs_from_approved"
+    REPLACES_SERVED = "replaces_served"
     SENSITIVE_DATA = "sensitive_data"
 
     @property

@@ -13,6 +13,7 @@ from eai.access.classification import Classification
 from eai.kernel.ids import BaseId, PrincipalId, TenantId
 from eai.platform.database import Database
 from eai.quarantine.catalogue import DETECTORS
+from eai.quarantine.detectors.drift import DRIFT
 from eai.quarantine.errors import ContentRejected, ExaminationFailed, ReviewRequired
 from eai.quarantine.examination import examine
 from eai.quarantine.judgement import HISTORY, Judgement, from_row, is_weighty, judge, to_row
@@ -24,6 +25,9 @@ from eai.tenants.repository import TenantRows
 
 EXAMINED_WITHIN_S = 60.0
 """The detectors read a megabyte a second, and no document is larger than five."""
+
+_OF_SURROUNDINGS = frozenset({HISTORY, DRIFT.name})
+"""The detectors that compare a text with others, which whoever brings it may have no right to read."""
 
 log = structlog.get_logger(__name__)
 
@@ -110,11 +114,11 @@ async def findings_told(
     """What was found in the newest text of a document, which is held; to whoever brought that text alone.
 
     The gravest comes first. What stands against the text's surroundings is a steward's alone to know: it
-    would tell that somebody else's text is held, and what it says. So the list may be empty, as it is for
+    would tell of somebody else's text, and what it says. So the list may be empty, as it is for
     every text that is held for something else than its own words.
     """
     held = await QuarantineRows(session, tenant).last_hold(document)
     if held is None or held.parameters["submitter"]["principal"] != str(principal):
         return None
-    found = [finding for finding in map(from_row, held.findings) if finding.detector != HISTORY]
+    found = [each for each in map(from_row, held.findings) if each.detector not in _OF_SURROUNDINGS]
     return [finding_out(finding) for finding in found[:FINDINGS_TOLD]]

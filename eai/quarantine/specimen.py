@@ -27,18 +27,32 @@ class Reading:
         return self.folded.origin(*self.sentences.place(first, last))
 
 
+@dataclass(frozen=True, slots=True)
+class Former:
+    """The text whose place another one takes, and whether a steward has let it pass.
+
+    `instead` is that other one, as long as it is, with a sign that is part of no word wherever the former
+    text would not have kept the words either.
+    """
+
+    text: str
+    instead: str
+    is_approved: bool
+
+
 @dataclass(frozen=True)
 class Specimen:
     """`text` as extraction gave it, and the decoded `source` of type `content_type` that it came from.
 
     The source must be one that extraction has accepted: how deep it nests is checked there. `beside` is what
-    is shown with the text, by the name of its place.
+    is shown with the text, by the name of its place; `former` what the text takes the place of, if anything.
     """
 
     text: str
     source: str
     content_type: str = "text/plain"
     beside: Mapping[str, str] = field(default_factory=dict)
+    former: Former | None = None
 
     @classmethod
     def plain(cls, text: str) -> "Specimen":

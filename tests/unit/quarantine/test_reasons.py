@@ -14,4 +14,4 @@ def test_a_severity_reaches_what_is_not_above_it() -> None:
 
 def test_no_two_detectors_go_by_the_same_name() -> None:
     names = [detector.name for detector in DETECTORS]
-    assert len(names) == len(set(names)) == 15
+    assert len(names) == len(set(names)) == 16
