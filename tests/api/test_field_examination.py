@@ -131,7 +131,7 @@ async def test_a_redaction_of_a_replacement_leaves_what_answers_alone(
     body = {"content": "Letters leave at six.", "title": f"Letters. {ORDER}"}
     assert (await author.api.put(documents(base, made["id"]), json=body)).status_code == 202
     assert (await settled(author.api, base, made["id"], newest="2"))["title"] == "Handbook"
-    assert (await decide(steward, base, made["id"], "redact")).status_code == 200
+    assert (await decide(steward, base, made["id"], "redact", "2")).status_code == 200
     shown = await settled(author.api, base, made["id"], newest="2")
     assert (shown["version"], shown["status"]) == ("2", "ready")
     assert shown["title"].startswith("Letters. █")

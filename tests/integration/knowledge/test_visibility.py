@@ -48,9 +48,9 @@ async def test_lists_of_documents_hold_what_their_rows_show(knowledge: Knowledge
     group = f"group:{await knowledge.identity.group(admin, ann)}"
     base = await knowledge.base(admin, (me(ann), "read"), (me(eve), "manage"), classification="internal")
     readers: list[list[str] | None] = [None, [], [group], [me(eve)], [me(ann), me(eve)], ["tenant:*"]]
-    for who, level in product(readers, [None, *Classification]):
+    for number, (who, level) in enumerate(product(readers, [None, *Classification])):
         fields = {"readers": None if who is None else frozenset(who), "classification": level}
-        await knowledge.draft(admin, base, "text", **fields)
+        await knowledge.document(admin, base, f"text {number}", **fields)
     for person in (ann, eve, admin):
         async with knowledge.database.transaction(person.subject.tenant) as session:
             row = (await session.scalars(select(KnowledgeBase))).one()
