@@ -64,13 +64,16 @@ class Worker:
         `slots` tells how many jobs of a group run at a time. Groups that it does not name are left to other
         workers.
         """
-        async with self._jobs.app.open_async(), asyncio.TaskGroup() as group:
-            group.create_task(self._sweep_forever())
-            group.create_task(self._show_forever(slots))
-            for each, number in slots.items():
-                names = [name for name, handler in self._handlers.items() if handler.group is each]
-                if names:
-                    group.create_task(self._carry_forever(names, number))
+        async with self._jobs.app.open_async():
+            # Whoever opens connections may keep it to itself that the task was cancelled meanwhile.
+            end_if_cancelled()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._sweep_forever())
+                group.create_task(self._show_forever(slots))
+                for each, number in slots.items():
+                    names = [name for name, handler in self._handlers.items() if handler.group is each]
+                    if names:
+                        group.create_task(self._carry_forever(names, number))
 
     async def _carry_forever(self, names: Sequence[str], slots: int) -> None:
         while True:
@@ -221,6 +224,12 @@ class Worker:
 
 class _Carrier(procrastinate.Worker):
     """procrastinate's worker, made to stop when its listener or its heartbeat has failed."""
+
+    async def _run_loop(self) -> None:
+        # A pool of connections may keep it to itself that it was cancelled while this one registered.
+        if self.run_task is not None and self.run_task.cancelling():
+            self.stop()  # type: ignore[no-untyped-call]
+        await super()._run_loop()  # type: ignore[no-untyped-call]
 
     async def _periodic_deferrer(self) -> None:
         # The parts of a worker are watched until the first one ends. Without periodic tasks this one ended

@@ -1,6 +1,7 @@
 """How a worker settles jobs whose processes died, or that run when it stops, and how it sweeps."""
 
 import asyncio
+from random import Random
 from uuid import uuid4
 
 import pytest
@@ -194,6 +195,26 @@ async def test_a_message_is_kept_when_its_job_cannot_be_claimed_for_now(
     with pytest.raises(asyncio.CancelledError):
         await working
     await database.close()
+
+
+async def test_a_worker_that_is_told_to_stop_while_it_begins_stops(database_urls: DatabaseUrls) -> None:
+    """At whichever moment: a pool that is being opened may swallow a cancellation."""
+
+    async def run(_: JobRun) -> None:
+        """There is no such job."""
+
+    moments = Random(1)
+    for _ in range(30):
+        database = Database(database_urls.app)
+        await database.open()
+        jobs = Jobs(database)
+        handlers = {f"test.{group}": JobHandler(run, try_later(database, jobs), group) for group in Group}
+        working = asyncio.create_task(Worker(database, jobs, handlers).run())
+        await asyncio.wait([working], timeout=moments.uniform(0, 0.3))
+        working.cancel()
+        await asyncio.wait([working], timeout=30)
+        assert working.cancelled()
+        await database.close()
 
 
 async def test_a_worker_whose_sweeps_fail_fails_too(database: Database, jobs: Jobs) -> None:
