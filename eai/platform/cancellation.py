@@ -1,13 +1,13 @@
-"""A cancellation that another error took the place of."""
+"""A cancellation that was lost on its way."""
 
 import asyncio
 
 
 def end_if_cancelled() -> None:
-    """Raise the CancelledError that was lost when what it met on its way failed, too.
+    """Raise the CancelledError that whoever was called has kept to itself, or made another error of.
 
-    For loops that go on after an error: a database that is away turns a cancellation into its own error, and
-    the task would never end.
+    For what goes on for ever after a call: a pool that opens connections may swallow a cancellation, and a
+    database that is away turns one into its own error. The task would never end.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
