@@ -24,6 +24,8 @@ _OF_THE_ROLE = {
     "enable_mergejoin": "off",
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
+    # Nothing is played on after its server has died.
+    "synchronous_commit": "off",
 }
 
 

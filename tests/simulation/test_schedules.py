@@ -1,4 +1,4 @@
-"""Hundreds of schedules keep every invariant. `make simulate` plays ten thousand, or others."""
+"""A thousand schedules keep every invariant. `make simulate` plays ten thousand, or others."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from tests.simulation.playing import play
 from tests.simulation.schedule import Schedule
 from tests.simulation.world import World
 
-SCHEDULES, SHARDS = 250, 25
+SCHEDULES, SHARDS = 1_000, 50
 
 ONCE_BROKEN = (44, 112, 20_004)
 """Seeds that found something in the code of their day. What they found is put together in `test_meetings`,

@@ -1,5 +1,6 @@
 """Everything that schedules share: one database, one loop, the processes, and the tenants to begin with."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,8 @@ from tests.simulation.settling import settle
 from tests.simulation.templates import Template, Tenant, entries, new_people
 
 CHUNK_SIZE, CHUNK_OVERLAP = 100, 20
+COLLECTED_AFTER = 50_000
+"""Collecting as often as Python does by itself took a quarter of every schedule."""
 _WAITING = "SELECT p FROM unnest(%s::int[]) p WHERE pg_blocking_pids(p) <> '{}'"
 
 
@@ -62,6 +65,7 @@ class World:
         with quiet(self.loop), seeded_ids(Random("ids of templates").randbytes):
             self.loop.run_until_complete(self.database.open())
             self.templates = [self.loop.run_until_complete(make(self)) for make in MADE]
+        gc.freeze()
 
     def close(self) -> None:
         self.loop.stop_nobody()
@@ -200,8 +204,19 @@ def quiet(loop: StandingLoop) -> Iterator[None]:
         mock.patch("asyncio.to_thread", at_once),
         mock.patch.object(details, "time", SimpleNamespace(monotonic=loop.time)),
         structlog.testing.capture_logs(),
+        _seldom_collected(),
     ):
         yield
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    usual = gc.get_threshold()
+    gc.set_threshold(COLLECTED_AFTER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 @contextmanager
