@@ -137,6 +137,37 @@ async def test_an_access_list_gives_what_the_source_brings_and_else_asks_no_sour
         assert answer.status_code == 200, answer.text
 
 
+async def test_a_base_is_not_lowered_below_what_the_sources_of_its_documents_bring(company: Company) -> None:
+    await wiki(company, "confidential")
+    base = await company.base(classification="confidential")
+    path = documents(base, await company.document(base, PLAIN, source_connector="wiki"))
+    lowered = {"classification": "internal", "reason": "A test"}
+    refused = await company.admin.patch(f"/v1/knowledge-bases/{base}", json=lowered)
+    assert code_of(refused) == (403, "source_connector_refused")
+    assert refused.json()["error"]["details"] == CONNECTOR
+    assert (await company.admin.got(path))["classification"] == "confidential"
+    # A document with a level of its own does not follow, and closing a base is always allowed.
+    own = {"classification": "confidential"}
+    assert (await company.admin.put(f"{path}/acl", json=own)).status_code == 200
+    for change in (lowered, {"classification": "secret"}):
+        answer = await company.admin.patch(f"/v1/knowledge-bases/{base}", json=change)
+        assert answer.status_code == 200, answer.text
+
+
+async def test_what_was_found_in_a_document_counts_where_its_base_is_lowered(company: Company) -> None:
+    await wiki(company, "internal", "confidential")
+    base = await company.base(classification="confidential")
+    path = documents(base, await company.document(base, PAID, source_connector="wiki"))
+    await company.switch("wiki", allowed_classifications=["internal"])
+    lowered = {"classification": "internal", "reason": "A test"}
+    refused = await company.admin.patch(f"/v1/knowledge-bases/{base}", json=lowered)
+    assert code_of(refused) == (403, "source_connector_refused")
+    await company.switch("wiki", allowed_classifications=["internal", "confidential"])
+    answer = await company.admin.patch(f"/v1/knowledge-bases/{base}", json=lowered)
+    assert answer.status_code == 200, answer.text
+    assert (await company.admin.got(path))["classification"] == "confidential"
+
+
 async def test_a_part_of_a_text_that_is_on_its_way_is_given_no_level_that_its_source_does_not_bring(
     company: Company, author: Person
 ) -> None:

@@ -23,6 +23,7 @@ from eai.knowledge.bases.entries import check_entries, facts_of
 from eai.knowledge.bases.naming import alias_of, distinct_alias
 from eai.knowledge.bases.repository import BaseRows
 from eai.knowledge.bases.schemas import DEFAULT_CHUNK_SIZE, BaseOut, BasePatch, NewBase
+from eai.knowledge.bases.source_levels import require_source_levels
 from eai.knowledge.errors import ClassificationExceeded
 from eai.knowledge.lexical import TYPICAL_LENGTH
 from eai.knowledge.models import KnowledgeBase
@@ -86,7 +87,8 @@ class Bases:
     ) -> BaseOut:
         """Change what `patch` names. `revision` is the one the caller has seen, if it says so.
 
-        Raises ClearanceExceeded, ClassificationExceeded, and InvalidInput where a reason is missing.
+        Raises ClearanceExceeded, ClassificationExceeded, SourceConnectorRefused, and InvalidInput where a
+        reason is missing.
         """
         base = await managed(session, subject, reference, revision)
         row = await _row(session, subject, base.id)
@@ -132,6 +134,8 @@ class Bases:
         require_clearance(subject, level)
         if before.exceeds(level) and reason is None:
             raise InvalidInput.field("reason", "missing", "is needed to lower the classification")
+        if before.exceeds(level):
+            await require_source_levels(session, subject.tenant, BaseId(row.id), level)
         if level.exceeds(before):
             model = await self._model(session, subject, row.embedding_model, row.dimensions)
             _check_ceiling(model, level)
