@@ -123,7 +123,8 @@ class Replacement:
         if wanted.text is not None:
             await refuse_rejected(session, base.tenant, base.id, wanted.text.source_hash)
         if wanted.text is not None and not await self._is_stored(held, wanted, wanted.text):
-            return await self._add(held, await self._screened(held, wanted, source), wanted.text)
+            screened = await self._screened(held, wanted, source, with_another_text=True)
+            return await self._add(held, screened, wanted.text)
         if wanted.text is not None and held.newest.status == "failed":
             return await self._queue_again(held, await self._screened(held, wanted, source))
         if wanted.text is not None:
@@ -155,7 +156,13 @@ class Replacement:
         return _is_same_text(held.newest, wanted, text) and await held.has_text()
 
     async def _screened(
-        self, held: _Held, wanted: _Wanted, source: Stamp, *, is_alone: bool = False
+        self,
+        held: _Held,
+        wanted: _Wanted,
+        source: Stamp,
+        *,
+        is_alone: bool = False,
+        with_another_text: bool = False,
     ) -> _Wanted:
         """What is wanted with what may be kept of its fields. Raises what stands against them or a level.
 
@@ -167,7 +174,9 @@ class Replacement:
         )
         wanted = replace(wanted, changes=changes)
         source.require_levels(_levels(held, wanted))
-        await refuse_other_words(held.session, held.base, held.row, changes)
+        await refuse_other_words(
+            held.session, held.base, held.row, changes, with_another_text=with_another_text
+        )
         return wanted
 
     async def _held(

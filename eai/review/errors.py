@@ -4,7 +4,7 @@ from eai.kernel.errors import Conflict, Forbidden
 
 
 class NotHeld(Conflict):
-    """Somebody has decided already, or a newer text has come: the document's `status` is another."""
+    """Somebody has decided already: `status` is what the version has come to, `replaced` by a newer text."""
 
     code = "not_held"
 

@@ -44,6 +44,10 @@ WAYS: Mapping[str, Way] = {
 """Each operation that answers with a secret of a principal: whose it is, and who was told."""
 
 
+NAMES_A_KEY = {"list_audit_events"}
+"""Operations whose answers hold the id of a key, under the same name as keys themselves."""
+
+
 async def a_robot(company: Company) -> str:
     robot = {"kind": "service", "name": f"robot {uuid4().hex[:8]}", "roles": ["member"]}
     return str((await company.admin.made("/v1/principals", robot))["id"])
@@ -66,7 +70,7 @@ def test_every_operation_that_tells_a_secret_is_tried_here() -> None:
         for content in answer.get("content", {}).values()
         if tells_a_secret(schema, content)
     }
-    assert telling == set(WAYS)
+    assert telling == set(WAYS) | NAMES_A_KEY
 
 
 @pytest.mark.parametrize("operation", sorted(WAYS))
@@ -96,10 +100,10 @@ async def test_a_record_outlives_the_principal_and_one_that_is_told_its_own_secr
 
 
 def tells_a_secret(schema: Json, part: Any) -> bool:
-    return any(SECRET.search(name) and kind == "string" for name, kind in properties(schema, part, set()))
+    return any(SECRET.search(name) and "string" in kinds for name, kinds in properties(schema, part, set()))
 
 
-def properties(schema: Json, part: Any, seen: set[str]) -> Iterator[tuple[str, str | None]]:
+def properties(schema: Json, part: Any, seen: set[str]) -> Iterator[tuple[str, set[str | None]]]:
     """Names and types of all that an answer of this schema can hold, in whatever depth."""
     if isinstance(part, list):
         for each in part:
@@ -110,6 +114,6 @@ def properties(schema: Json, part: Any, seen: set[str]) -> Iterator[tuple[str, s
             seen.add(reference)
             yield from properties(schema, schema["components"]["schemas"][reference.rpartition("/")[2]], seen)
         for name, each in part.get("properties", {}).items():
-            yield name, each.get("type")
+            yield name, {kind.get("type") for kind in (each, *each.get("anyOf", ()))}
         for each in part.values():
             yield from properties(schema, each, seen)

@@ -121,6 +121,25 @@ async def test_a_text_whose_words_would_be_written_over_waits_for_the_release(
     assert versions(stack_urls, document, "content") == [(PLAIN,), (PAID,)]
 
 
+async def test_what_a_failed_text_was_to_bring_is_kept_and_stands_against_nothing_that_stays_the_same(
+    company: Company, author: Person, officer: Person, gate: Gate, stack_urls: DatabaseUrls
+) -> None:
+    base = await company.base("tenant:*")
+    document = (await submit(author.api, base, PLAIN, **FIELDS))["id"]
+    assert (await put(author, base, document, content=PAID, title="Another")).status_code == 202
+    await gate.reached()
+    await held(officer, base, document)
+    gate.open()
+    assert await failed(author, base, document, "2") == "under_legal_hold"
+    # A source sends what it has, over and over.
+    for answered, newest in ((202, "3"), (200, "3")):
+        assert (await put(author, base, document, content=PLAIN, **FIELDS)).status_code == answered
+        assert (await settled(author.api, base, document, newest=newest))["version"] == newest
+    same = await author.api.patch(documents(base, document), json={"title": FIELDS["title"]})
+    assert same.status_code == 200
+    assert versions(stack_urls, document, "intended ->> 'title'")[1] == ("Another",)
+
+
 async def test_a_blocked_text_that_was_there_before_a_hold_is_kept_for_it_and_never_taken_up_again(
     company: Company, author: Person, officer: Person, gate: Gate, stack_urls: DatabaseUrls
 ) -> None:

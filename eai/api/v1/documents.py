@@ -44,7 +44,10 @@ async def list_documents(
     q: Annotated[str | None, Query(max_length=200, description="Part of the title.")] = None,
     external_id: Annotated[str | None, Query(max_length=1000, description="The source's own id.")] = None,
 ) -> Listing[DocumentOut]:
-    """The documents that you may see, oldest first."""
+    """The documents that you may see, oldest first.
+
+    Who may only read sees none before its first text answers.
+    """
     wanted = DocumentFilter(status, q, external_id)
     return page.answer(await services.documents.page(session, caller, base, wanted, page.request))
 
@@ -53,7 +56,10 @@ async def list_documents(
 async def get_document(
     caller: Reader, services: Services, session: Transaction, tags: ETag, base: str, document: str
 ) -> DocumentOut:
-    """One document, without its text."""
+    """One document, without its text.
+
+    404 also before its first text answers, for who may only read.
+    """
     found = await services.documents.get(session, caller, base, document)
     return tags.show(found, found.revision)
 

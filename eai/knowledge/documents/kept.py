@@ -17,21 +17,28 @@ _WORDS = frozenset({TITLE, SOURCE_URI, METADATA})
 
 
 async def refuse_other_words(
-    session: AsyncSession, base: BaseHandle, row: KnowledgeDocument, changes: DocumentChanges
+    session: AsyncSession,
+    base: BaseHandle,
+    row: KnowledgeDocument,
+    changes: DocumentChanges,
+    *,
+    with_another_text: bool = False,
 ) -> None:
     """Raise UnderLegalHold where the changes would write over words that are shown with a held document.
 
-    Also over those that a version is to bring. Readers, levels and labels are nobody's words: a document that
-    is held can be closed. The caller holds `row`.
+    Also over those that the newest version is to bring, unless they come with another text: that is stored
+    beside it. Readers, levels and labels are nobody's words: a document that is held can be closed. The
+    caller holds `row`.
     """
     given = changes.given & _WORDS
     document = DocumentId(row.id)
     if not given or not await LegalHoldRows(session, base.tenant).is_held(base.id, document):
         return
-    intended = await VersionRows(session, base.tenant, document).intended()
-    for stored in (ShownFields.of(row, each) for each in ({}, *intended)):
-        if any(getattr(stored, name) != getattr(changes, name) for name in given):
-            await LegalHoldRows(session, base.tenant).refuse_removal(base.id, document)
+    stored = [ShownFields.of(row, {})]
+    if not with_another_text:
+        stored.append(ShownFields.of(row, await VersionRows(session, base.tenant, document).intended()))
+    if any(getattr(each, name) != getattr(changes, name) for each in stored for name in given):
+        await LegalHoldRows(session, base.tenant).refuse_removal(base.id, document)
 
 
 async def refuse_to_serve(

@@ -82,10 +82,10 @@ class VersionRows:
             .execution_options(synchronize_session=False)
         )
 
-    async def intended(self) -> Sequence[Json]:
-        """What each version that does not answer yet is to bring, if anything."""
-        statement = select(DocumentVersion.intended).where(*self._mine(), DocumentVersion.status != "ready")
-        return [each for each in await self._session.scalars(statement) if each]
+    async def intended(self) -> Json:
+        """What the newest version is to bring, if it does not answer yet."""
+        statement = select(DocumentVersion.intended).where(*self._coming())
+        return await self._session.scalar(statement) or {}
 
     async def close_newer(self, serving: VersionId, error: Json) -> None:
         """Close every version newer than `serving` that may still answer, as failed with `error`."""
@@ -161,10 +161,13 @@ class VersionRows:
         )
 
     async def forget_intended(self, fields: Collection[str]) -> None:
-        """Drop what versions that do not answer yet would change: somebody has set it since."""
+        """Drop what the newest version would change, if it does not answer yet: somebody has set it since.
+
+        Older ones bring nothing any more, and stay what they were.
+        """
         await self._session.execute(
             update(DocumentVersion)
-            .where(*self._mine(), DocumentVersion.status != "ready")
+            .where(*self._coming())
             .values(intended=DocumentVersion.intended.op("-")(text_array(fields)))
             .execution_options(synchronize_session=False)
         )
@@ -173,6 +176,17 @@ class VersionRows:
         """Remove a version that has no chunks."""
         await self._session.execute(
             delete(DocumentVersion).where(*self._mine(), DocumentVersion.id == version)
+        )
+
+    def _coming(self) -> Sequence[ColumnElement[bool]]:
+        of_document = aliased(DocumentVersion)
+        newest = select(func.max(of_document.number)).where(
+            of_document.tenant_id == self._tenant, of_document.document_id == self._document
+        )
+        return (
+            *self._mine(),
+            DocumentVersion.number == newest.scalar_subquery(),
+            DocumentVersion.status != "ready",
         )
 
     def _mine(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
