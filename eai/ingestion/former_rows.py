@@ -34,6 +34,7 @@ async def former_text(
 ) -> FormerText | None:
     """The last text of the document that a steward let pass and that has answered, else what answers now.
 
+    Where an erasure has emptied all that were let pass, what answers now is what is left of them.
     None where there is neither, and where a steward has let pass what is to be compared: this very version,
     or the same text of the document, as it was.
     """
@@ -51,7 +52,8 @@ async def former_text(
 
 
 _FORMER = text("""
-    SELECT v.content, v.dlp_spans -> 'redactions' AS redactions, d.decided_at IS NOT NULL AS is_approved
+    SELECT v.content, v.dlp_spans -> 'redactions' AS redactions,
+           bool_or(d.decided_at IS NOT NULL) OVER () AS is_approved
       FROM eai.kb_documents k
       JOIN eai.kb_document_versions v ON v.tenant_id = k.tenant_id AND v.document_id = k.id
       LEFT JOIN LATERAL (SELECT max(o.decided_at) AS decided_at
@@ -65,5 +67,5 @@ _FORMER = text("""
                         WHERE o.tenant_id = :tenant AND o.document_id = :document
                           AND o.content_hash = :content_hash
                           AND (o.decision = 'release' OR o.decision = 'redact' AND o.version_id = :version))
-     ORDER BY d.decided_at DESC NULLS LAST
+     ORDER BY v.content = '', d.decided_at DESC NULLS LAST
      LIMIT 1""").bindparams(bindparam("content_hash", type_=LargeBinary))

@@ -23,7 +23,7 @@ def examine(specimen: Specimen, detectors: Sequence[Detector] = DETECTORS) -> tu
     )
     for detector, mark in sorted(gravest[:MOST_FINDINGS], key=lambda pair: _order(pair[1])):
         words = _part(specimen, mark)
-        key = f"{detector.name}\0{mark.reason}\0{mark.place}\0{words}"
+        key = "\0".join([detector.name, mark.reason, mark.place, words, *filter(None, [mark.against])])
         found.append(_finding(detector, mark, words, _fingerprint(key, seen[key])))
         seen[key] += 1
     return tuple(found)
@@ -56,7 +56,7 @@ def _both(first: Mark, second: Mark) -> Mark:
     gravest = max(first, second, key=lambda mark: mark.severity.rank)
     end = max(first.end, second.end)
     meaning = first.meaning or second.meaning
-    return Mark(first.reason, gravest.severity, first.start, end, first.place, meaning)
+    return replace(gravest, start=first.start, end=end, meaning=meaning)
 
 
 def _order(mark: Mark) -> tuple[str, int, int, str]:

@@ -47,7 +47,11 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a detector saw: `[start, end)` of `place`, and what it says to a model where that is not plain."""
+    """What a detector saw: `[start, end)` of `place`, and what it says to a model where that is not plain.
+
+    `against` tells what it was compared with, where that is another text: the same words instead of something
+    else are another finding.
+    """
 
     reason: Reason
     severity: Severity
@@ -55,6 +59,7 @@ class Mark:
     end: int
     place: Place = Place.TEXT
     meaning: str | None = None
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,9 @@ class Finding:
     """A mark with everything that a steward, an audit entry and a release need of it.
 
     `excerpt` is the beginning of the span with whatever is invisible in it made visible. `fingerprint` is
-    the same whenever the same words are found for the same reason, wherever they stand; the second time
-    they occur in a text it is another one. It leaves out version and severity: what a release covers is
-    compared with these as well.
+    the same whenever the same words are found for the same reason, against the same, wherever they stand;
+    the second time they occur in a text it is another one. It leaves out version and severity: what a
+    release covers is compared with these as well.
     """
 
     detector: str

@@ -1,11 +1,19 @@
-"""Rows of three words, as numbers: what texts are compared by."""
+"""Rows of three words, as numbers: what texts are compared by.
 
+Where words follow each other without spaces, each sign counts as one.
+"""
+
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eai.quarantine.scripts import UNSPACED
+
+WORD = re.compile(rf"(?!\W)[{UNSPACED}]|[^\W{UNSPACED}]+")
+WORD_WITHOUT_DIGITS = re.compile(rf"(?![\W\d_])[{UNSPACED}]|[^\W\d_{UNSPACED}]+")
 ROW = 3
 """Words of a row."""
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)

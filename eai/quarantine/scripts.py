@@ -9,6 +9,8 @@ _JOINING = (
     (0x10A00, 0x11FFF),
 )  # fmt: skip
 _UNSPACED = ((0x0E00, 0x109F), (0x1780, 0x17FF), (0x1100, 0x11FF), (0x2E80, 0xA4CF), (0xAC00, 0xD7FF))
+UNSPACED = "".join(f"{chr(low)}-{chr(high)}" for low, high in _UNSPACED)
+"""As part of a class of signs in a regular expression."""
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _EMOJI = frozenset({"So", "Sk"})
 _EMOJI_PARTS = "\ufe0f\u20e3"

@@ -3,23 +3,20 @@
 Spelling that only looks different (case, accents, lookalikes, invisible characters) makes no difference.
 """
 
-import re
-
 import numpy as np
 
 from eai.quarantine.folding import fold
-from eai.quarantine.rows import ROW, rows
+from eai.quarantine.rows import ROW, WORD, rows
 
 NEAR = 10
 """Bits in which signatures of nearly the same text may differ; those of others seldom do in fewer than 20."""
 _FEWEST_ROWS = 8
 _BITS = 64
-_WORD = re.compile(r"\w+")
 
 
 def signature(text: str) -> int | None:
     """The signature, as PostgreSQL keeps 64 bits; None for a text too short to have one of its own."""
-    words = _WORD.findall(fold(text).text.casefold())
+    words = WORD.findall(fold(text).text.casefold())
     if len(words) < _FEWEST_ROWS + ROW - 1:
         return None
     distinct = np.unique(rows(words))

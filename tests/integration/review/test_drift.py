@@ -1,8 +1,14 @@
 """Another text in the place of one that a steward has let pass."""
 
+from tests.api.test_privacy_routes import erased
 from tests.integration.review.holding import ORDER, RULES, Desk, code_of
 
 POISONED = f"{RULES} {ORDER}"
+LETTERS = (
+    "Letters that carry no stamp are kept behind the counter, where their addressees are told of them by a "
+    "card, and may fetch them within nine days; whoever fetches one pays for the stamp and for the card. "
+    "What is not fetched goes back to whoever sent it, or is burned in the presence of two witnesses."
+)
 HOLIDAYS = (
     "Holidays are asked for a month ahead, in writing, and are granted by whoever plans the shifts of the "
     "depot. Days that were not taken by the end of March are lost, unless an illness or the depot itself was "
@@ -99,6 +105,34 @@ async def test_another_text_where_none_was_approved_is_taken_in_unless_the_tenan
     assert answer.status_code == 200
     assert await version_and_status(desk, document, RULES, "3") == ("2", "quarantined")
     assert await desk.reasons(document) == {"replaces_served"}
+
+
+async def test_a_release_for_one_document_does_not_put_the_text_in_place_of_another(desk: Desk) -> None:
+    unimportant, relied_on = await approved(desk), await desk.held(f"{LETTERS} {ORDER}")
+    await desk.released(relied_on)
+    await desk.replaced(unimportant, HOLIDAYS, "2")
+    await desk.decided(unimportant, "release", "2")
+    assert (await desk.settled(unimportant, "2"))["version"] == "2"
+    body = {"content": HOLIDAYS, "content_type": "text/markdown"}
+    answer = await desk.author.api.put(desk.path(relied_on), json=body)
+    assert answer.status_code == 202, answer.text
+    shown = await desk.settled(relied_on, "2")
+    assert (shown["version"], shown["pending_version"]["status"]) == ("1", "quarantined")
+    assert await desk.reasons(relied_on) == {"replaces_approved"}
+
+
+async def test_what_an_erasure_has_emptied_is_not_what_an_edited_text_is_compared_with(desk: Desk) -> None:
+    officer = await desk.company.person("data_steward", clearance="confidential")
+    asked = "Ask jeanne.morel@example.org about it."
+    document = await desk.held(f"{POISONED} {asked}")
+    await desk.released(document)
+    assert await version_and_status(desk, document, f"{RULES} {asked}", "2") == ("2", "ready")
+    await erased(officer, "redact", "jeanne.morel@example.org")
+    assert (await desk.settled(document, "3"))["version"] == "3"
+    edited = f"{RULES.replace('paid', 'billed')} Ask the counter."
+    assert await version_and_status(desk, document, edited, "4") == ("4", "ready")
+    assert await version_and_status(desk, document, HOLIDAYS, "5") == ("4", "quarantined")
+    assert await desk.reasons(document) == {"replaces_approved"}
 
 
 async def test_a_redaction_approves_what_it_has_left_and_not_what_it_took_away(desk: Desk) -> None:

@@ -71,6 +71,33 @@ def test_a_text_of_which_most_is_new_is_in_between() -> None:
     assert told(f"{' '.join(WORDS[:20])} {OTHER}", TEXT) == [("departs_from_approved", "medium")]
 
 
+def test_a_heading_that_is_kept_does_not_hide_that_the_rest_is_gone() -> None:
+    assert told(f"{' '.join(WORDS[:9])} {OTHER}", TEXT) == [("replaces_approved", "high")]
+    assert told(f"{' '.join(WORDS[:9])} {OTHER}", TEXT, is_approved=False) == []
+
+
+def test_where_words_are_not_apart_each_sign_counts() -> None:
+    clauses = [chr(0x4E00 + 10 * number) * 2 + chr(0x7000 + number) * 3 for number in range(12)]
+    former = "，".join(clauses)  # noqa: RUF001 - a comma of that script
+    assert told("，".join(reversed(clauses)), former) == []  # noqa: RUF001
+    assert drift(former.replace(clauses[0], "昨日今日明"), former) == []
+    other = "，".join(chr(0x6000 + 11 * number) * 4 for number in range(9))  # noqa: RUF001
+    assert told(other, former) == [("replaces_approved", "high")]
+
+
+@pytest.mark.parametrize("between", ["\u02cd", "\u0640", "\u02cd\u02cd"])
+def test_modifiers_in_place_of_spaces_do_not_make_one_word_of_a_text(between: str) -> None:
+    assert told(OTHER.replace(" ", between), TEXT) == [("replaces_approved", "high")]
+    assert drift(TEXT.replace(" ", between), TEXT) == []
+
+
+def test_the_same_text_instead_of_another_is_another_finding() -> None:
+    [once], [again] = drift(OTHER, TEXT), drift(OTHER, TEXT.upper())
+    assert (once.excerpt, once.reason) == (again.excerpt, again.reason)
+    assert once.fingerprint != again.fingerprint
+    assert once.fingerprint == drift(OTHER, TEXT)[0].fingerprint
+
+
 def test_repeating_what_is_known_does_not_hide_what_is_new() -> None:
     assert told(f"{' '.join(WORDS[:20])} {OTHER}" + f" {' '.join(WORDS[:20])}" * 50, TEXT) == [
         ("departs_from_approved", "medium")
