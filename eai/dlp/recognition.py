@@ -22,6 +22,7 @@ from eai.dlp.recognisers import (
     SocialSecurityNumbers,
     VatNumbers,
     holds_bare_key,
+    with_following_lines,
 )
 from eai.tenants.dlp_rules import DlpEntity
 
@@ -108,13 +109,15 @@ def _encoded(
     passage: Passage, recognisers: Sequence[Recogniser], layer: int
 ) -> Iterator[tuple[int, int, str]]:
     """What lies under the next layer, with the whole of the encoded part as its place."""
-    places, texts = [], []
+    places, texts, keys = [], [], []
     for start, end, content in encoded_parts(passage):
         if holds_bare_key(content):
-            yield start, end, DlpEntity.PRIVATE_KEY
+            keys.append((start, end))
         if (text := as_text(content)) is not None:
             places.append((start, end))
             texts.append(normalise(text).text)
+    for start, end in with_following_lines(passage.text, keys):
+        yield start, end, DlpEntity.PRIVATE_KEY
     if texts:
         # In one go, since a page may hold thousands of short ones.
         inner = Joined.of(texts, _APART)

@@ -8,10 +8,11 @@ from eai.dlp.recognisers.identity_document import IdentityCards, Passports
 from eai.dlp.recognisers.nir import SocialSecurityNumbers
 from eai.dlp.recognisers.payment_card import PaymentCards
 from eai.dlp.recognisers.phone import PhoneNumbers
-from eai.dlp.recognisers.private_key import PrivateKeys, holds_bare_key
+from eai.dlp.recognisers.private_key import PrivateKeys, holds_bare_key, with_following_lines
 from eai.dlp.recognisers.vat import VatNumbers
 
 __all__ = [
     "ApiKeys", "CompanyNumbers", "Emails", "EstablishmentNumbers", "Ibans", "IdentityCards", "Passports",
     "PaymentCards", "PhoneNumbers", "PrivateKeys", "SocialSecurityNumbers", "VatNumbers", "holds_bare_key",
+    "with_following_lines",
 ]  # fmt: skip

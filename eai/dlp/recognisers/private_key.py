@@ -1,7 +1,8 @@
 """Private keys: in PEM and its kin, whole or cut short, and their bare bytes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from eai.dlp.passage import Passage
 from eai.dlp.recognisers.numerals import Span
@@ -9,12 +10,13 @@ from eai.tenants.dlp_rules import DlpEntity
 
 _MARKS = ("PRIVATE KEY", "AGE-SECRET-KEY-1", "PuTTY-User-Key-File-")
 
-_GAP = r"(?:[\s\"',]|\\[nrt])"
 _SIGN = "[A-Za-z0-9+/=]"
+# What mail, comments, literals and tables have before and behind a line. A dash that begins a border is none.
+_GAP = rf"(?:[^A-Za-z0-9+/=\\-]|\\++[nrt]?+|[+/-]{{1,3}}+(?=\s(?!END))|-(?={_SIGN}))"
 _LINE = f"{_SIGN}{{24,}}+"
 _DASHES = "(?<!-)-{2,}+"
 _NAME = r"(?:[A-Z0-9]{1,12}\x20){0,4}PRIVATE\x20KEY(?:\x20BLOCK)?"
-_END = rf"(?:{_SIGN}{{1,76}}+{_GAP}*+)?+{_DASHES}\s?END\x20{_NAME}\s?-{{2,}}+"
+_END = rf"(?:{_SIGN}{{1,76}}+{_GAP}*+){{0,3}}+{_DASHES}\s?END\x20{_NAME}\s?-{{2,}}+"
 
 _ARMOURED = re.compile(
     rf"{_DASHES}\s?BEGIN\x20{_NAME}\s?-{{2,}}+"
@@ -23,10 +25,20 @@ _ARMOURED = re.compile(
 )
 # From where a row of signs begins: one tried from each of its signs is read as often as it is long.
 _LINES = re.compile(rf"(?<!{_SIGN})(?:{_LINE}{_GAP}++)++(?P<end>{_END})?+")
+_BORDER = re.compile(rf"{_DASHES}\s?(?:(?P<begin>BEGIN)|END)\x20{_NAME}\s?-{{2,}}+")
+_ROW = re.compile(f"{_SIGN}{{24}}")
+_LONGEST = 32_768
+"""Signs from border to border, with all that may stand before each line."""
 _OTHER = re.compile(
     r"AGE-SECRET-KEY-1[0-9A-Z]{58}"
-    r"|PuTTY-User-Key-File-(?:[A-Za-z0-9-]{1,32}:[^\n]{0,200}(?:\n|\Z)|[A-Za-z0-9+/=]{1,76}\r?(?:\n|\Z))++"
+    rf"|PuTTY-User-Key-File-(?:{_GAP}*+(?:[A-Za-z0-9-]{{1,32}}:[^\n\\]{{0,200}}+(?=[\n\\]|\Z)"
+    rf"|{_SIGN}{{1,76}}+(?=[^A-Za-z0-9\n\\]{{0,4}}(?:[\n\\]|\Z))))++"
 )
+_FOLLOWING = re.compile(
+    rf"(?:{_GAP}++{_LINE})*+"
+    rf"(?:(?=[^A-Za-z0-9\n\\]{{0,8}}(?:\n|\\+[nr\n])){_GAP}++(?:{_SIGN}{{4}}){{1,5}}+(?!{_SIGN}))?+"
+)
+"""The lines behind the first one of bare bytes, where not all of them may have been read as one."""
 
 # PKCS#8 and PKCS#1 (version 0), SEC 1 (version 1) and PKCS#12 (version 3) all start so.
 _BARE = re.compile(
@@ -59,6 +71,24 @@ class PrivateKeys:
                 yield match.span()
         for match in _OTHER.finditer(text):
             yield match.span()
+        yield from _between_borders(text)
+
+
+def _between_borders(text: str) -> Iterator[Span]:
+    """From border to border, whatever stands before each line in between, such as a number or a time."""
+    for first, last in pairwise(_BORDER.finditer(text)):
+        is_pair = first["begin"] and not last["begin"] and last.end() - first.start() <= _LONGEST
+        if is_pair and _ROW.search(text, first.end(), last.start()):
+            yield first.start(), last.end()
+
+
+def with_following_lines(text: str, starts: Iterable[Span]) -> Iterator[Span]:
+    """Where bare bytes of keys start, and reach to; none that starts within another is read again."""
+    reached = 0
+    for start, end in sorted(starts):
+        if end > reached:
+            reached = _FOLLOWING.match(text, end).end()  # type: ignore[union-attr] - it matches anywhere
+            yield start, reached
 
 
 def holds_bare_key(content: bytes) -> bool:

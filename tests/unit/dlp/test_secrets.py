@@ -39,6 +39,11 @@ def pem(kind: str, form: str, encryption: KeySerializationEncryption | None = No
     )
 
 
+def keys(text: str) -> list[str]:
+    """The parts that are private keys, whose signs may happen to be a number of another kind as well."""
+    return [part for entity, part in found(text) if entity == "private_key"]
+
+
 @pytest.mark.parametrize(("kind", "form"), KINDS)
 def test_a_private_key_is_found_from_its_first_line_to_its_last(kind: str, form: str) -> None:
     key = pem(kind, form)
@@ -49,7 +54,7 @@ def test_a_private_key_is_found_from_its_first_line_to_its_last(kind: str, form:
 def test_an_encrypted_key_is_one_too() -> None:
     for form in ("pkcs8", "traditional"):
         key = pem("rsa", form, BestAvailableEncryption(b"word"))
-        assert found(f"x {key} y") == [("private_key", key)]
+        assert keys(f"x {key} y") == [key]
 
 
 @pytest.mark.parametrize(("kind", "form"), KINDS)
@@ -64,6 +69,70 @@ def test_a_private_key_is_found_without_its_end_and_without_its_beginning() -> N
     lines = pem("rsa", "pkcs8").splitlines()
     for part in ("\n".join(lines[:5]), "\n".join(lines[5:])):
         assert found(f"before\n\n{part}") == [("private_key", part)]
+
+
+PREFIXES = ["> ", "> > ", ">", "# ", "| ", "* ", "; ", "// ", "-- ", "- ", "+ ", "│ ", "12: ", "api-1  | I2 "]
+"""As mail, comments, tables, changes, listings and logs write them before each line."""
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize(("kind", "form"), KINDS)
+def test_a_private_key_is_found_from_end_to_end_behind_prefixes(kind: str, form: str, prefix: str) -> None:
+    quoted = f"\n{prefix}".join(pem(kind, form).splitlines())
+    text = f"{prefix}Look:\n{prefix}{quoted}\n{prefix}Bye."
+    assert keys(text) == [quoted]
+
+
+@pytest.mark.parametrize("glue", ["\\\n", "\\\\n", "\\\\\\\\n", '\\n" +\n    "', "\\n' .\n  '", "\\r\\n"])
+@pytest.mark.parametrize(("kind", "form"), KINDS)
+def test_a_private_key_is_found_from_end_to_end_in_literals(kind: str, form: str, glue: str) -> None:
+    written = glue.join(pem(kind, form).splitlines())
+    assert keys(f'key = "{written}"; next') == [written]
+
+
+@pytest.mark.parametrize("prefix", ["", "> ", "# ", "| ", "12: "])
+def test_the_private_key_of_a_mailer_is_found_behind_prefixes(prefix: str) -> None:
+    lines = [
+        "-----BEGIN " + "PGP PRIVATE KEY BLOCK-----", "Version: GnuPG v2", "", "lQOY" + "Ab0+" * 15,
+        *["Ab0+" * 16] * 20, "Ab0+Ab==", "=aB3d", "-----END " + "PGP PRIVATE KEY BLOCK-----",
+    ]  # fmt: skip
+    quoted = f"\n{prefix}".join(lines)
+    assert keys(f"{prefix}{quoted}\n{prefix}Bye.") == [quoted]
+
+
+@pytest.mark.parametrize("prefix", ["> ", "# ", "| ", "// ", "-- "])
+def test_a_part_of_a_private_key_is_found_behind_prefixes(prefix: str) -> None:
+    lines = pem("rsa", "pkcs8").splitlines()
+    for part in (f"\n{prefix}".join(lines[:-2]), f"\n{prefix}".join(lines[5:])):
+        assert keys(f"{prefix}before\n{prefix}{part}") == [part]
+
+
+@pytest.mark.parametrize("glue", ["\n> ", "\n# ", "\\\n", "\\\\n", '\\n" +\n    "'])
+@pytest.mark.parametrize(("kind", "form"), [("rsa", "pkcs8"), ("rsa", "traditional"), ("ec", "pkcs8")])
+def test_the_lines_of_a_key_without_borders_are_found_from_end_to_end(
+    kind: str, form: str, glue: str
+) -> None:
+    content = KEYS[kind].private_bytes(Encoding.DER, FORMATS[form], NoEncryption())
+    lines = glue.join(fill(b64encode(content).decode(), 64).splitlines())
+    assert keys(f"secret: {lines}{glue}and so on") == [lines]
+
+
+@pytest.mark.parametrize("glue", ["\n", "\n> ", "\\n"])
+def test_a_key_of_putty_is_found_from_end_to_end(glue: str) -> None:
+    lines = [
+        "PuTTY-User-" + "Key-File-2: ssh-rsa", "Encryption: none", "Comment: mine", "Public-Lines: 2",
+        "Ab0+" * 16, "Ab0+Ab==", "Private-Lines: 2", "Ab0+" * 16, "Ab0=", "Private-MAC: " + "0a1b" * 10,
+    ]  # fmt: skip
+    written = glue.join(lines)
+    assert keys(f"{written}{glue}That was it.") == [written]
+
+
+def test_words_between_the_borders_of_a_key_are_none() -> None:
+    begin, end = ("-----" + word + " PRIVATE KEY-----" for word in ("BEGIN", "END"))
+    for between in ("...", "(lines that only you know)", "and at last", "\n> MIIE...\n"):
+        assert entities(f"It stands between {begin} {between} {end}.") == set()
+    far = " far away" * 10_000
+    assert entities(f"{begin}{far} {'Ab0+' * 16}{far} {end}") == set()
 
 
 @pytest.mark.parametrize(("kind", "form"), KINDS)
