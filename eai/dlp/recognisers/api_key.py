@@ -9,14 +9,19 @@ from eai.tenants.dlp_rules import DlpEntity
 
 _LETTER = "[A-Za-z0-9]"
 _SIGN = "[A-Za-z0-9_-]"
-_FORTY_SIGNS = r"[\s\"':=\\]{1,10}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"
+_FORTY_SIGNS = "[^A-Za-z0-9/+]{1,24}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"
+"""A secret of AWS behind its name or its id, with what settings, literals, tables and markup have between."""
+_NAMED = (
+    r"(?i:aws[_.\x20-]?secret[_.\x20-]?(?:access[_.\x20-]?)?key|secret[_.\x20-]?access[_.\x20-]?key)"
+    f"{_FORTY_SIGNS}"
+)
+_ID = f"[A-Z2-7]{{16}}(?![A-Z0-9])(?:{_FORTY_SIGNS})?+"
 
 _FORMS = {
-    "AKIA": "AKIA[A-Z2-7]{16}(?![A-Z0-9])",
-    "ASIA": "ASIA[A-Z2-7]{16}(?![A-Z0-9])",
-    "aws_secret_access_key": f"aws_secret_access_key{_FORTY_SIGNS}",
-    "AWS_SECRET_ACCESS_KEY": f"AWS_SECRET_ACCESS_KEY{_FORTY_SIGNS}",
-    "ecretAccessKey": f"[Ss]ecretAccessKey{_FORTY_SIGNS}",
+    "AKIA": f"AKIA{_ID}",
+    "ASIA": f"ASIA{_ID}",
+    "ecret": _NAMED,
+    "ECRET": _NAMED,
     "AccountKey=": "AccountKey=[A-Za-z0-9+/]{86}==",
     "AIza": f"AIza{_SIGN}{{35}}",
     "ya29.": f"ya29[.]{_SIGN}{{20,}}+",

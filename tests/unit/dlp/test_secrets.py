@@ -191,17 +191,46 @@ def test_a_key_of_a_known_service_is_found_whole(key: str, sentence: str) -> Non
     assert found(sentence.format(key)) == [("api_key", key)]
 
 
+SECRET = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
+
+
 @pytest.mark.parametrize(
     "written",
     [
         "aws_secret_access_key = {}", "AWS_SECRET_ACCESS_KEY={}", 'SecretAccessKey": "{}',
-        "secretAccessKey: '{}", 'SecretAccessKey\\": \\"{}',
+        "secretAccessKey: '{}", 'SecretAccessKey\\": \\"{}', "awsSecretAccessKey={}",
+        "aws.secretAccessKey={}", "AWSSecretKey: {}", "aws-secret-key={}", "Secret access key: {}",
+        'secret_access_key = "{}', f'aws_secret_access_key{14 * " "} = """{{}}',
+        'aws_secret_access_key\\\\\\": \\\\\\"{}',
+        "aws_secret_access_key | {}", "SecretAccessKey>{}", "SecretAccessKey>\n    {}",
     ],
 )  # fmt: skip
 def test_a_secret_of_aws_is_found_by_the_name_before_it(written: str) -> None:
-    secret = written.format("wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY")
+    secret = written.format(SECRET)
     assert found(f'{{"{secret}", "next": 1}}') == [("api_key", secret)]
     assert found(f'{{"{secret}a", "next": 1}}') == []
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed"), [("<", ">"), ("&lt;", "&gt;"), ("&#60;", "&#x3e;"), ("&amp;lt;", "&amp;gt;")]
+)
+def test_a_secret_of_aws_is_found_in_an_answer_of_its_own(opened: str, closed: str) -> None:
+    secret = f"SecretAccessKey{closed}{SECRET}"
+    text = f"{opened}{secret}{opened}/SecretAccessKey{closed}"
+    assert found(text) == [("api_key", secret)]
+
+
+@pytest.mark.parametrize("between", [",", ";", "\t", '","', " | ", "', '", ": ", "\n"])
+@pytest.mark.parametrize("mark", ["AKIA", "ASIA"])
+def test_a_secret_of_aws_is_found_by_the_id_before_it(mark: str, between: str) -> None:
+    row = f"{mark}IOSFODNN7EXAMPLE{between}{SECRET}"
+    assert found(f"Access key ID,Secret access key\n{row}\n") == [("api_key", row)]
+    assert found(f"{row}a") == [("api_key", f"{mark}IOSFODNN7EXAMPLE")]
+
+
+@pytest.mark.parametrize("text", [f"commit {'0a1b' * 10}", f"my secret is the access key {'0a1b' * 10}"])
+def test_forty_signs_without_a_name_are_no_secret_of_aws(text: str) -> None:
+    assert entities(text) == set()
 
 
 def test_a_key_is_found_with_unseen_characters_in_it() -> None:
