@@ -1,6 +1,7 @@
 """The stage between reading a text and anything that leaves the process with it: its examination."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,28 +9,45 @@ from haystack import component
 
 from eai.access.classification import Classification, highest
 from eai.connectors.stamps import stamp_borne
-from eai.dlp.ports import DlpAction, Scanner, Verdict
+from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
 from eai.dlp.rules import rules_of
 from eai.ingestion.fields import FieldExamination
 from eai.ingestion.former_rows import FormerText, former_text
 from eai.ingestion.passages import Extract, Manuscript
-from eai.ingestion.screening import Screening, for_review, refuse_above, refuse_blocked
+from eai.ingestion.screening import (
+    Screening,
+    for_review,
+    masks_of,
+    refuse_above,
+    refuse_blocked,
+    without_words,
+)
 from eai.platform.database import Database
 from eai.platform.pipelines import AsynchronousOnly
-from eai.quarantine.judgement import Judgement, masked
-from eai.quarantine.ports import Specimen
+from eai.quarantine.judgement import Judgement, Masks, masked
+from eai.quarantine.ports import Place, Specimen
 from eai.quarantine.repository import Candidate
 from eai.quarantine.service import Quarantine
 
 
 class HeldBack(Exception):
-    """The text must be seen by a data steward before anybody else sees it. `level` is what it is worth."""
+    """The text must be seen by a data steward before anybody else sees it. `level` is what it is worth.
 
-    def __init__(self, extract: Extract, judgement: Judgement, level: Classification) -> None:
+    `blackened` is what nobody is to read of it, the steward neither, by the place that it counts in.
+    """
+
+    def __init__(
+        self,
+        extract: Extract,
+        judgement: Judgement,
+        level: Classification,
+        blackened: Mapping[Place, Masks],
+    ) -> None:
         super().__init__()
         self.extract = extract
         self.judgement = judgement
         self.level = level
+        self.blackened = blackened
 
 
 @component
@@ -73,7 +91,7 @@ class ExamineText:
         judgement = await self._judge(manuscript, extract, verdict, former)
         level = highest(manuscript.level, verdict.level, beside.level)
         if judgement.is_held:
-            raise HeldBack(extract, judgement, level)
+            raise await self._held_back(manuscript, extract, verdict, rules, judgement, level)
         text = masked(extract.text, judgement.masks)
         if judgement.masks:
             verdict = await self._scanner.scan([text], rules)
@@ -89,6 +107,24 @@ class ExamineText:
             ),
         }
 
+    async def _held_back(  # noqa: PLR0917 - one call site, in the order of what was found
+        self,
+        manuscript: Manuscript,
+        extract: Extract,
+        verdict: Verdict,
+        rules: DlpRules,
+        judgement: Judgement,
+        level: Classification,
+    ) -> HeldBack:
+        """The text as a steward will see it: without what the rules of the tenant take out of it."""
+        texts = {Place.TEXT: extract.text, Place.SOURCE: _source(manuscript)}
+        found = {Place.TEXT: verdict, Place.SOURCE: verdict}
+        if texts[Place.SOURCE] != extract.text and DlpAction.REDACT in rules.values():
+            found[Place.SOURCE] = await self._scanner.scan([texts[Place.SOURCE]], rules)
+        masks = {place: masks_of(each.findings) for place, each in found.items()}
+        told = without_words(judgement, {place: (texts[place], masks[place]) for place in masks})
+        return HeldBack(extract, told, level, masks)
+
     async def _refuse_not_brought(self, manuscript: Manuscript, *found: Classification | None) -> None:
         """Raise SourceConnectorRefused where the source does not bring the level that the text is raised to.
 
@@ -103,14 +139,17 @@ class ExamineText:
     async def _judge(
         self, manuscript: Manuscript, extract: Extract, verdict: Verdict, former: FormerText | None
     ) -> Judgement:
-        source = manuscript.source.decode("utf-8-sig")
         beside = dict(manuscript.fields.texts)
         compared = None
         if former is not None:
             compared = await asyncio.to_thread(former.before, extract.text, verdict.findings)
-        specimen = Specimen(extract.text, source, manuscript.content_type, beside, compared)
+        specimen = Specimen(extract.text, _source(manuscript), manuscript.content_type, beside, compared)
         found = for_review(extract.text, verdict.findings)
         return await self._quarantine.judge(candidate_of(manuscript), specimen, found)
+
+
+def _source(manuscript: Manuscript) -> str:
+    return manuscript.source.decode("utf-8-sig")
 
 
 def candidate_of(manuscript: Manuscript) -> Candidate:

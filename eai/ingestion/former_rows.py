@@ -7,7 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import LargeBinary, bindparam, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from eai.dlp.ports import DlpAction, Finding
+from eai.dlp.ports import Finding
+from eai.ingestion.screening import masks_of
 from eai.kernel.ids import DocumentId, TenantId, VersionId
 from eai.quarantine.judgement import masked
 from eai.quarantine.ports import Former
@@ -25,7 +26,7 @@ class FormerText(NamedTuple):
 
     def before(self, instead: str, found: Iterable[Finding]) -> Former:
         """The same without those names, and `instead` without what DLP has `found` to take out of it."""
-        gone = [(each.start, each.end) for each in found if each.action is DlpAction.REDACT]
+        gone = masks_of(found)
         return Former(masked(self.content, self.redactions), masked(instead, gone), self.is_approved)
 
 

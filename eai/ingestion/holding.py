@@ -20,7 +20,9 @@ async def hold(  # noqa: PLR0917 - one call site, in the order of the layers
 ) -> None:
     """Keep the text, what was found in it, and the event that says so. Raises VersionOutdated."""
     extract, judgement = held.extract, held.judgement
-    text = ExtractedText(extract.text, judgement.content_hash, extract.language)
+    blackened = {place.value: masks for place, masks in held.blackened.items() if masks}
+    spans = {"blackened": blackened} if blackened else {}
+    text = ExtractedText(extract.text, judgement.content_hash, extract.language, dlp_spans=spans)
     await hold_version(session, work.base, work.stored, work.source_hash, text)
     candidate = candidate_of(work.manuscript)
     await quarantine.hold(session, candidate, judgement, held.level, run.parameters)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +14,9 @@ from eai.identity.errors import ClearanceExceeded
 from eai.kernel.immutable import Immutable
 from eai.knowledge.documents.drafts import SpanRights
 from eai.quarantine import ports as quarantine
+from eai.quarantine.examination import excerpt_of
+from eai.quarantine.judgement import Judgement, Masks, masked
+from eai.quarantine.ports import Place
 
 MOST_SPANS = 1_000
 """Findings whose places are kept; all are counted."""
@@ -36,11 +39,7 @@ class Screening(Immutable):
     @classmethod
     def of(cls, text: str, verdict: Verdict, rules: DlpRules) -> "Screening":
         """What a scan of `text` alone has given."""
-        removals = [
-            Removal(each.start, each.end, each.entity)
-            for each in verdict.findings
-            if each.action is DlpAction.REDACT
-        ]
+        removals = [Removal(each.start, each.end, each.entity) for each in to_redact(verdict.findings)]
         return cls(Redacted.of(text, removals), verdict.findings, verdict.level, rules)
 
     @property
@@ -64,6 +63,16 @@ class Screening(Immutable):
             ],
             "redactions": [each._asdict() for each in self.redacted.replaced],
         }
+
+
+def to_redact(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that are to be taken out of the text."""
+    return [each for each in findings if each.action is DlpAction.REDACT]
+
+
+def masks_of(findings: Iterable[Finding]) -> Masks:
+    """The parts of a text that are to be taken out of it."""
+    return tuple((each.start, each.end) for each in to_redact(findings))
 
 
 def moved_by(redactions: Iterable[Mapping[str, Any]], spans: Iterable[SpanRights]) -> tuple[SpanRights, ...]:
@@ -113,6 +122,26 @@ def for_review(text: str, findings: Iterable[Finding]) -> list[quarantine.Findin
             listed.append(_finding(each, words, f"{key}\0{seen[key]}"))
             seen[key] += 1
     return listed
+
+
+def without_words(judgement: Judgement, blackened: Mapping[Place, tuple[str, Masks]]) -> Judgement:
+    """The same, with no excerpt that quotes what its place has masks for; of a secret few signs are told."""
+    shown = {place: (text, masked(text, masks)) for place, (text, masks) in blackened.items() if masks}
+    findings = tuple(
+        _quoted_from(each, *shown[each.place])
+        if each.place in shown and not each.detector.startswith(DLP)
+        else each
+        for each in judgement.findings
+    )
+    return replace(judgement, findings=findings)
+
+
+def _quoted_from(found: quarantine.Finding, text: str, shown: str) -> quarantine.Finding:
+    """The finding with an excerpt of what is `shown` of the text, where that has others of its words."""
+    words = shown[found.start : found.end]
+    if words == text[found.start : found.end]:
+        return found
+    return replace(found, excerpt=excerpt_of(words), meaning=None)
 
 
 def _finding(found: Finding, words: str, key: str) -> quarantine.Finding:

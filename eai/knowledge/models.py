@@ -105,7 +105,8 @@ class DocumentVersion(TenantRow):
     `chunk_rights` are the stricter spans given with the text (`[{start, end, readers?,
     classification?}]`); `intended` holds the document fields that take effect when it is served. `dlp` tells
     what was found in the text, `dlp_spans` where, and what was replaced there: then `source` is the text as
-    it was redacted, and `source_hash` all that is left of what was given.
+    it was redacted, and `source_hash` all that is left of what was given. While a text is held they tell what
+    no steward reads of it.
     """
 
     __tablename__ = "kb_document_versions"

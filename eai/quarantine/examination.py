@@ -76,10 +76,15 @@ def _finding(detector: Detector, mark: Mark, words: str, fingerprint: str) -> Fi
         start=mark.start,
         end=mark.end,
         place=mark.place,
-        excerpt=reveal(words[:LONGEST_EXCERPT]).text,
-        meaning=mark.meaning and reveal(mark.meaning[:LONGEST_EXCERPT]).text,
+        excerpt=excerpt_of(words),
+        meaning=mark.meaning and excerpt_of(mark.meaning),
         fingerprint=fingerprint,
     )
+
+
+def excerpt_of(words: str) -> str:
+    """The beginning of the words, as it is shown."""
+    return reveal(words[:LONGEST_EXCERPT]).text
 
 
 def _fingerprint(key: str, earlier: int) -> str:

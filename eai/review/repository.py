@@ -1,6 +1,7 @@
 """Every query on what waits for a steward."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -17,7 +18,10 @@ from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.version_rows import HELD
 from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
 from eai.knowledge.visibility import document_level
+from eai.platform.schema import Json
+from eai.quarantine.judgement import masked
 from eai.quarantine.models import Hold
+from eai.quarantine.ports import Place
 from eai.quarantine.schemas import FINDINGS_TOLD
 from eai.quarantine.specimen import Specimen
 
@@ -72,7 +76,17 @@ class ReviewRows:
 
     async def specimen(self, version: UUID) -> Specimen:
         """What a version says, what it was made of, and what is shown with it."""
-        row, content, source, content_type, intended = (
+        return (await self._specimen(version))[0]
+
+    async def shown(self, version: UUID) -> Specimen:
+        """The same without what the tenant's rules took out of it when it was held."""
+        specimen, spans = await self._specimen(version)
+        blackened = spans.get("blackened", {})
+        text = masked(specimen.text, blackened.get(Place.TEXT, ()))
+        return replace(specimen, text=text, source=masked(specimen.source, blackened.get(Place.SOURCE, ())))
+
+    async def _specimen(self, version: UUID) -> tuple[Specimen, Json]:
+        row, content, source, content_type, intended, spans = (
             await self._session.execute(
                 select(
                     KnowledgeDocument,
@@ -80,6 +94,7 @@ class ReviewRows:
                     DocumentVersion.source,
                     DocumentVersion.content_type,
                     DocumentVersion.intended,
+                    DocumentVersion.dlp_spans,
                 )
                 .join(
                     DocumentVersion,
@@ -90,7 +105,7 @@ class ReviewRows:
             )
         ).one()
         beside = dict(ShownFields.of(row, intended).texts)
-        return Specimen(content or "", (source or b"").decode("utf-8-sig"), content_type, beside)
+        return Specimen(content or "", (source or b"").decode("utf-8-sig"), content_type, beside), spans
 
     def _select(self, findings: Any) -> Select[*tuple[Any, ...]]:
         level = _level()

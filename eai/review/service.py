@@ -108,7 +108,7 @@ class Reviews:
         held = await rows.find(base.id, document_id(reference))
         if held is None:
             raise NotFound
-        specimen = await rows.specimen(held.version)
+        specimen = await rows.shown(held.version)
         resource = Resource("document", str(held.document))
         evidence = _look(subject, resource, {"base": str(base.id), "version": held.number})
         return detail_out(held, specimen), evidence

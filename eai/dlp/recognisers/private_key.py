@@ -87,7 +87,8 @@ def with_following_lines(text: str, starts: Iterable[Span]) -> Iterator[Span]:
     reached = 0
     for start, end in sorted(starts):
         if end > reached:
-            reached = _FOLLOWING.match(text, end).end()  # type: ignore[union-attr] - it matches anywhere
+            following = _FOLLOWING.match(text, end)
+            reached = following.end() if following else end
             yield start, reached
 
 
