@@ -27,6 +27,7 @@ from eai.platform.settings import (
     Settings,
 )
 from eai.platform.worker import Worker
+from tests.declared import hold_to_promises
 from tests.engine import Engine
 from tests.provider.process import ProviderProcess, running_provider
 from tests.serving import served
@@ -219,6 +220,7 @@ async def running_stack(
         _working(platform) if is_working else nullcontext(),
         AsyncExitStack() as callers,
     ):
+        hold_to_promises(platform.audit)
         keys = await first_start(platform)
         assert keys is not None
         operator = await callers.enter_async_context(Caller(url, keys.operator.text))

@@ -12,26 +12,39 @@ from eai.api.error_reference import ReferenceFault, contract_of, error_codes, pa
 from eai.api.openapi import describe
 from eai.api.v1 import routers
 from eai.audit.actions import AuditAction
+from eai.audit.fields import FIELDS
+from eai.contracts.catalogue import CONTRACTS
 
 ROOT = Path(__file__).resolve().parents[2]
+PROMISED = ROOT / "contracts" / "v1"
 
 
 def contracts() -> Mapping[Path, str]:
     """Every generated file and what it must hold. Raises ReferenceFault."""
     codes = error_codes()
     routes = [route for router in routers() for route in router.routes]
-    promised = ROOT / "contracts" / "v1"
     return {
-        promised / "errors.json": contract_of(codes),
-        promised / "openapi.json": _json(describe(routes)),
-        promised / "audit-events.json": _json({"actions": sorted(AuditAction)}),
+        PROMISED / "errors.json": contract_of(codes),
+        PROMISED / "openapi.json": _json(describe(routes)),
+        PROMISED / "audit-events.json": _json({"actions": [_event(each) for each in sorted(AuditAction)]}),
         ROOT / "docs" / "reference" / "errors.md": page_of(codes),
+        **{PROMISED / contract.file_name: _json(contract.schema) for contract in CONTRACTS},
     }
 
 
 def outdated() -> Mapping[Path, str]:
     """The files that differ from what the code says, and what they must hold."""
     return {path: text for path, text in contracts().items() if _held(path) != text}
+
+
+def _event(action: AuditAction) -> Mapping[str, object]:
+    fields = FIELDS[action]
+    return {
+        "action": action,
+        "resources": fields.resources,
+        "facts": sorted(fields.facts),
+        "details": sorted(fields.details),
+    }
 
 
 def _held(path: Path) -> str | None:

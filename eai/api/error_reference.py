@@ -26,6 +26,11 @@ class ErrorCode:
     meaning: str
     message: Message
 
+    @property
+    def what_to_do(self) -> Mapping[Language, str]:
+        """The message from its second sentence on: the first says what is the matter."""
+        return {language: text.partition(". ")[2] for language, text in self.message.items()}
+
 
 def error_codes() -> list[ErrorCode]:
     """Every code, sorted. Raises ReferenceFault when a class lacks words or two classes disagree."""
@@ -47,6 +52,7 @@ def error_codes() -> list[ErrorCode]:
             faults.append(f"{cls.code} ({place}) has another status or retryable elsewhere")
     faults += [f"{code} has words and no error class" for code in sorted(set(known) - set(found))]
     faults += list(_uneven(known))
+    faults += [f"{code} does not say what to do" for code, entry in found.items() if not _advises(entry)]
     if faults:
         raise ReferenceFault("\n".join(faults))
     return list(found.values())
@@ -61,6 +67,7 @@ def contract_of(codes: list[ErrorCode]) -> str:
             "retryable": entry.retryable,
             "details": sorted(entry.message.placeholders),
             "message_i18n": {language.value: entry.message[language] for language in Language},
+            "what_to_do": {language.value: entry.what_to_do[language] for language in Language},
         }
         for entry in codes
     ]
@@ -90,6 +97,10 @@ def _uneven(known: Mapping[str, Message]) -> Iterator[str]:
     for code, message in known.items():
         if len({placeholders(text) for text in message.values()}) > 1:
             yield f"{code} names different details in different languages"
+
+
+def _advises(entry: ErrorCode) -> bool:
+    return all(entry.what_to_do.values())
 
 
 def _subclasses(cls: type[EaiError]) -> Iterator[type[EaiError]]:

@@ -1,5 +1,6 @@
 """Policies as clients write and read them."""
 
+import re
 from datetime import datetime
 from typing import Annotated
 
@@ -9,6 +10,9 @@ from eai.tenants.schemas import Schema
 
 LONGEST_TEXT = 16_384
 """Characters of one policy's text."""
+
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
+PolicyName = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
 
 
 class PolicyText(Schema):

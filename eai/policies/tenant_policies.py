@@ -1,6 +1,5 @@
 """The policies that a tenant's security officers keep."""
 
-import re
 from hashlib import sha256
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,14 +16,12 @@ from eai.policies.errors import PolicyLimitReached
 from eai.policies.models import TenantPolicy
 from eai.policies.ports import PolicyEngine, PolicyFault
 from eai.policies.repository import PolicyRows
-from eai.policies.schemas import PolicyOut, PolicyText
+from eai.policies.schemas import NAME, PolicyOut, PolicyText
 from eai.tenants.repository import TenantRows
 
 MOST_POLICIES = 100
 MOST_CHARACTERS = 65_536
 """Of all of a tenant's texts together: each of them is evaluated before every call of a model."""
-
-NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
 
 
 class TenantPolicies:

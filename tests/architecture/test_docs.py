@@ -64,7 +64,10 @@ def test_every_action_and_every_scope_has_a_meaning() -> None:
 
 
 def test_an_action_is_called_reserved_exactly_as_long_as_nothing_writes_it() -> None:
-    writers = [path for path in (ROOT / "eai").rglob("*.py") if "reference" not in path.parts]
+    promises = ROOT / "eai" / "audit" / "fields.py"
+    writers = [
+        path for path in (ROOT / "eai").rglob("*.py") if "reference" not in path.parts and path != promises
+    ]
     source = "".join(path.read_text(encoding="utf-8") for path in writers)
     unwritten = {action for action in AuditAction if f"AuditAction.{action.name}" not in source}
     assert unwritten == RESERVED

@@ -1,8 +1,9 @@
 """Every kind of audit entry, with what it tells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from eai.audit.actions import AuditAction
+from eai.audit.fields import ANY, FIELDS
 from eai.cli.reference.tables import page, table
 
 _PREFACE = """\
@@ -11,7 +12,8 @@ An entry says who (`actor`) did what (`action`) to what (`resource`), how it was
 be personal are `details`, kept beside the chain and erasable
 ([why](../explanation/erasable-details.md)). `GET /v1/audit/events?action=<action>` finds them.
 
-The values are promised within `/v1` and listed for machines in
+Actions and names are promised within `/v1`, what does not apply is left out, and new names may come. They are
+listed for machines, with the kinds of `resource`, in
 [`contracts/v1/audit-events.json`](../../contracts/v1/audit-events.json)."""
 
 _RESERVED_PREFACE = "Promised names of things that the product does not do yet. Nothing writes them today."
@@ -116,4 +118,11 @@ def audit_actions_page() -> str:
 
 
 def _table(actions: list[AuditAction]) -> str:
-    return table(("action", "what it tells"), [(f"`{action}`", MEANINGS[action]) for action in actions])
+    rows = [(f"`{a}`", MEANINGS[a], _names(FIELDS[a].facts), _names(FIELDS[a].details)) for a in actions]
+    return table(("action", "what it tells", "facts", "details"), rows)
+
+
+def _names(names: Sequence[str]) -> str:
+    if ANY in names:
+        return "what stood in the path"
+    return ", ".join(f"`{name}`" for name in sorted(names))

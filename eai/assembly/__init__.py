@@ -1,0 +1,1 @@
+"""From passages that were found to a text that a model can be given."""

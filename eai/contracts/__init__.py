@@ -1,0 +1,1 @@
+"""What is promised to clients, beyond the operations themselves."""

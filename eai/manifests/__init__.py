@@ -1,0 +1,1 @@
+"""What shall be, written down as objects that can be applied."""
