@@ -13,6 +13,8 @@ ARGS ?=
 # `make simulate SEED=7 SCHEDULES=1` plays one schedule again, and tells all of it.
 SCHEDULES ?= 10000
 SEED ?= 0
+# `make contracts BREAKING=1` writes down what breaks clients, too.
+BREAKING ?=
 
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 # The suite and the demo start a hundred processes: each would compile the product anew.
@@ -58,9 +60,11 @@ format: setup ## Let the formatter and the linter mend what they can
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-contracts: setup ## Write contracts/v1 and docs/reference anew from the code; the suite fails when they differ
-	$(VENV)/bin/python -m eai.api.contracts
-	$(VENV)/bin/python -m eai.cli.reference
+contracts: setup ## Fail where contracts/v1 or docs/reference differ from the code, and write them; explain what breaks clients (BREAKING=1)
+	@failed=; for module in eai.api.contracts eai.cli.reference; do \
+	  $(VENV)/bin/python -m $$module --check || { failed=1; $(VENV)/bin/python -m $$module $(if $(BREAKING),--breaking) > /dev/null 2>&1; } || true; \
+	done; \
+	if [ -n "$$failed" ]; then echo "These differed from the code. What breaks nobody is written by now: look at the difference." >&2; exit 1; fi
 
 bench: setup ## Measure against named floors and peers, and print the tables of docs/benchmarks.md
 	$(VENV)/bin/python -m benchmarks

@@ -1,6 +1,7 @@
 """What is promised to clients, written from the code: `python -m eai.api.contracts`.
 
-With `--check` nothing is written, and the exit code tells whether anything is out of date.
+With `--check` nothing is written, and the exit code tells whether anything is out of date. A change that
+would break clients is explained, and written with `--breaking` only.
 """
 
 import json
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from eai.api.error_reference import ReferenceFault, contract_of, error_codes, page_of
 from eai.api.openapi import describe
+from eai.api.promises import SCHEMA, broken
 from eai.api.v1 import routers
 from eai.audit.actions import AuditAction
 from eai.audit.fields import FIELDS
@@ -32,9 +34,23 @@ def contracts() -> Mapping[Path, str]:
     }
 
 
-def outdated() -> Mapping[Path, str]:
-    """The files that differ from what the code says, and what they must hold."""
-    return {path: text for path, text in contracts().items() if _held(path) != text}
+def outdated() -> Mapping[Path, str | None]:
+    """The files that differ from what the code says, and what they must hold; None: there must be none."""
+    wanted = contracts()
+    gone = sorted(set(PROMISED.glob(f"*{SCHEMA}")) - set(wanted))
+    return {path: text for path, text in wanted.items() if _held(path) != text} | dict.fromkeys(gone)
+
+
+def breaking(changes: Mapping[Path, str | None]) -> list[str]:
+    """What of `changes` would break clients, a sentence each."""
+    sentences = (
+        f"{path.name}: {sentence}"
+        for path, text in changes.items()
+        if path.parent == PROMISED and (held := _held(path)) is not None
+        for sentence in broken(path.name, held, text)
+    )
+    # A part that several kinds have in common breaks in each of them.
+    return list(dict.fromkeys(sentences))
 
 
 def _event(action: AuditAction) -> Mapping[str, object]:
@@ -56,18 +72,37 @@ def _json(value: object) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write what is out of date, or only name it."""
+    """Write what is out of date, or only name it; what breaks clients is said, and not written unasked."""
     try:
         changes = outdated()
     except ReferenceFault as fault:
-        print(fault, file=sys.stderr)  # noqa: T201 - a command line tool
+        _say(str(fault))
+        return 1
+    breaks = breaking(changes)
+    for path in changes:
+        print(path.relative_to(ROOT))  # noqa: T201 - a command line tool
+    if breaks:
+        _say("This breaks clients of /v1:", *(f"- {sentence}" for sentence in breaks))
+    if "--check" in arguments:
+        return 1 if changes else 0
+    if breaks and "--breaking" not in arguments:
+        _say("Nothing was written. Keep the promise, or write it anew with `--breaking`.")
         return 1
     for path, text in changes.items():
-        print(path.relative_to(ROOT))  # noqa: T201
-        if "--check" not in arguments:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
-    return 1 if changes and "--check" in arguments else 0
+        _write(path, text)
+    return 0
+
+
+def _write(path: Path, text: str | None) -> None:
+    if text is None:
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def _say(*lines: str) -> None:
+    print(*lines, sep="\n", file=sys.stderr)  # noqa: T201 - a command line tool
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
-"""Codes, words, contracts and pages say the same."""
+"""Codes, words, contracts and pages say the same, and what would break clients is told in words."""
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eai.api.contracts import PROMISED, ROOT, outdated
+from eai.api import contracts as generator
+from eai.api.contracts import PROMISED, ROOT, breaking, main, outdated
 from eai.api.error_reference import error_codes
 from eai.audit.actions import AuditAction
 from eai.audit.fields import FIELDS
@@ -19,7 +22,9 @@ def test_every_code_has_its_words_and_every_word_its_code() -> None:
 
 
 def test_what_is_promised_is_what_the_code_does() -> None:
-    assert [str(path.relative_to(ROOT)) for path in outdated()] == [], "run: make contracts"
+    changes = outdated()
+    assert breaking(changes) == [], "this breaks clients of /v1"
+    assert [str(path.relative_to(ROOT)) for path in changes] == [], "run: make contracts"
 
 
 def test_faults_without_words_of_their_own_have_some_to_fall_back_on() -> None:
@@ -77,3 +82,57 @@ def _references(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for member in value:
             yield from _references(member)
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The promises in a folder where they may be changed."""
+    promised = tmp_path / "contracts" / "v1"
+    shutil.copytree(PROMISED, promised)
+    (tmp_path / "docs" / "reference").mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "reference" / "errors.md", tmp_path / "docs" / "reference")
+    monkeypatch.setattr(generator, "ROOT", tmp_path)
+    monkeypatch.setattr(generator, "PROMISED", promised)
+    return promised
+
+
+def change(path: Path, how: Callable[[Any], Any]) -> None:
+    document = json.loads(path.read_text("utf-8"))
+    how(document)
+    path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8")
+
+
+def test_what_equals_the_code_is_left_alone(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_only_adds_is_named_and_written(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(copied / "openapi.json", lambda document: document["paths"].pop("/v1/me"))
+    assert main(["--check"]) == 1
+    assert capsys.readouterr() == ("contracts/v1/openapi.json\n", "")
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+
+
+def test_what_breaks_clients_is_explained_and_not_written_unasked(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def promise_more(document: Any) -> None:
+        document["paths"]["/v1/me"]["post"] = document["paths"]["/v1/me"]["get"]
+
+    change(copied / "openapi.json", promise_more)
+    change(copied / "quota.schema.json", lambda form: form["required"].remove("limit"))
+    change(copied / "errors.json", lambda listed: listed["errors"][0].update(status=402))
+    (copied / "former.schema.json").write_text("{}")
+    for arguments in (["--check"], []):
+        assert main(arguments) == 1
+        said = capsys.readouterr().err
+        assert "- openapi.json: POST /v1/me: the operation is gone\n" in said
+        assert "- quota.schema.json: it.limit: the field is required now\n" in said
+        assert "- errors.json: error ambiguous_credentials: status is 400 now, and was 402\n" in said
+        assert "- former.schema.json: the contract is gone\n" in said
+    assert "Nothing was written." in said
+    assert main(["--breaking"]) == 0
+    assert not (copied / "former.schema.json").exists()
+    assert main(["--check"]) == 0

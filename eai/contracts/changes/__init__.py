@@ -1,0 +1,1 @@
+"""What a change of a promise takes away from whoever relied on it, in words. Pure."""
