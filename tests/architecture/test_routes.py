@@ -20,8 +20,9 @@ PAGES = {"/docs", "/docs/docs.css", "/docs/docs.js", "/docs/errors", "/docs/erro
 """What is no operation: pages that hold nothing of any tenant."""
 
 OWN_KEYS = {"create_api_key", "list_api_keys", "get_api_key", "rotate_api_key", "revoke_api_key"}
-WITHOUT_SCOPE = {"get_me", "get_job", "follow_job", *OWN_KEYS}
-"""What any credential of a tenant opens; the service looks at whose key or job it is."""
+FORMS = {"list_contracts", "get_contract", "validate_contract"}
+WITHOUT_SCOPE = {"get_me", "get_job", "follow_job", *OWN_KEYS, *FORMS}
+"""What any credential opens; the service looks at whose key or job it is, and forms are everybody's."""
 
 
 def _routes() -> list[GovernedRoute]:

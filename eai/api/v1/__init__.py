@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from eai.api.v1 import (
     api_keys,
     audit,
+    contracts,
     dlp,
     documents,
     finops,
@@ -69,4 +70,5 @@ def routers() -> Sequence[APIRouter]:
         retention.router,
         lineage.router,
         privacy.router,
+        contracts.router,
     )

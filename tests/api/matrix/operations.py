@@ -41,6 +41,7 @@ KINDS = {
     "knowledge_base_id": "base",
     "document_id": "document",
     "connector": "connector",
+    "contract": "contract",
     "source_connector": "connector",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,

@@ -80,6 +80,9 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "cancel_reindex_job": lambda _: Valid(),
     "roll_back_reindex_job": lambda _: Valid(),
     "query_knowledge_base": lambda _: Valid({"query": "parcel"}),
+    "list_contracts": lambda _: Valid(),
+    "get_contract": lambda _: Valid(),
+    "validate_contract": lambda _: Valid({"owner": "tenant", "metric": "tokens", "limit": 1}),
     "get_job": lambda _: Valid(),
     "follow_job": lambda _: Valid(),
     "get_deletion_receipt": lambda _: Valid(),
@@ -213,7 +216,7 @@ VALID: dict[str, Callable[[Things], Valid]] = {
 def ids_of(things: Things) -> dict[str, str]:
     """What stands in a path, by the parameter's name."""
     named = {name: str(value) for name, value in vars(things).items()}
-    return {**named, "name": things.model, "scope": "tenant"}
+    return {**named, "name": things.model, "scope": "tenant", "contract": "quota"}
 
 
 @dataclass(frozen=True)

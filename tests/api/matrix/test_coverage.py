@@ -7,9 +7,9 @@ from tests.stack import Json, Stack
 
 WITHOUT_SCOPE = {
     "create_api_key", "list_api_keys", "get_api_key", "rotate_api_key", "revoke_api_key", "get_me",
-    "get_job", "follow_job",
+    "get_job", "follow_job", "list_contracts", "get_contract", "validate_contract",
 }  # fmt: skip
-"""What any credential opens; the service looks at whose key or job it is."""
+"""What any credential opens; the service looks at whose key or job it is. Forms are everybody's."""
 
 
 async def test_the_running_product_serves_these_operations(stack: Stack) -> None:
