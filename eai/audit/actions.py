@@ -54,6 +54,7 @@ class AuditAction(StrEnum):
     DOCUMENT_READ = "knowledge.document.read"
     CHUNK_READ = "knowledge.chunk.read"
     KNOWLEDGE_QUERY = "knowledge.query"
+    CONTEXT_ASSEMBLE = "context.assemble"
 
     RETENTION_POLICY_CREATE = "retention.policy.create"
     RETENTION_POLICY_UPDATE = "retention.policy.update"

@@ -128,6 +128,18 @@ FIELDS: Mapping[AuditAction, EntryFields] = {
         "mode top_k count generation passages warnings results_sha256 labels is_cached",
         "query",
     ),
+    AuditAction.CONTEXT_ASSEMBLE: EntryFields(
+        ("knowledge_base", "tenant"),
+        (
+            "count",
+            "generation",
+            "passages",
+            "left_out",
+            "classification",
+            "characters",
+            "context_sha256",
+        ),
+    ),
     AuditAction.RETENTION_POLICY_CREATE: _about("retention_policy", _POLICY),
     AuditAction.RETENTION_POLICY_UPDATE: _about("retention_policy", _POLICY),
     AuditAction.RETENTION_POLICY_DELETE: _about("retention_policy", _POLICY),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from eai.assembly.service import Assembly
 from eai.audit.details import Details
 from eai.audit.failures import FailureCounter
 from eai.audit.jobs import Cadence, Checkpointing
@@ -126,6 +127,7 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
     fields = FieldExamination(scanner, quarantine)
     documents = Documents(audit, jobs, fields)
     integrity = Integrity(database, vectors, trail, ownership)
+    query_rows = QueryRows(database, peppers)
     dropping = Dropping(database, vectors, jobs, audit, grace_s=settings.reindex.grace_s)
     return Platform(
         settings=settings,
@@ -180,8 +182,9 @@ def compose(settings: Settings, outside: Outside, models: Models, pace: Pace | N
         ),
         recutting=Recutting(database, gateway, vectors, jobs, audit),
         reviews=Reviews(jobs, audit),
+        assembly=Assembly(database, query_rows, audit),
         retrieval=Retrieval(
-            QueryRows(database, peppers),
+            query_rows,
             gateway,
             vectors,
             audit,

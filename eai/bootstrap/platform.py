@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from eai.assembly.service import Assembly
 from eai.audit.failures import FailureCounter
 from eai.audit.jobs import Checkpointing
 from eai.audit.service import Audit
@@ -113,6 +114,7 @@ class Platform:
     ingestion: Ingestion
     recutting: Recutting
     retrieval: Retrieval
+    assembly: Assembly
     integrity: Integrity
     integrity_jobs: IntegrityJobs
     store_ownership: StoreOwnership

@@ -38,6 +38,7 @@ from eai.gateway.calls import (
     Vectors,
 )
 from eai.gateway.chat import ChatStream
+from eai.gateway.context import most_tokens
 from eai.gateway.controls import Controls, Intent
 from eai.gateway.dispatch import Dispatch, Way
 from eai.gateway.facts import Facts, facts_from
@@ -314,8 +315,8 @@ def space_of(model: Model, dimensions: int | None = None) -> SpaceId:
 
 
 def _estimate(texts: Sequence[str], written: int = 0) -> Usage:
-    """No text has more tokens than bytes, so this is never less than what a provider counts."""
-    return Usage(sum(len(text.encode()) for text in texts), written, is_estimated=True)
+    """Never less than what a provider counts."""
+    return Usage(sum(map(most_tokens, texts)), written, is_estimated=True)
 
 
 def _measured(texts: Sequence[str], tokens: int | None) -> Usage:

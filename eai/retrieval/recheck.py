@@ -19,6 +19,9 @@ from eai.retrieval.values import Bounds, Passage, Question, Ranked, Readable
 Rule = Callable[[Subject, BaseRights, PassageRights], bool]
 """Whether a subject may read a passage: `may_read`, except in tests that prove the other gates."""
 
+LevelShown = Callable[[PassageRow], Classification | None]
+"""The level at which a passage may be shown; None where it may not be."""
+
 Rows = Sequence[PassageRow | None]
 
 
@@ -73,7 +76,12 @@ def rights_of(row: PassageRow, level: Classification) -> PassageRights:
     )
 
 
-def _permitted(hits: Iterable[ScoredHit], rows: Rows, snapshot: Snapshot, rule: Rule) -> Iterator[Passage]:
+def readers_of(snapshot: Snapshot, rule: Rule = may_read) -> LevelShown:
+    """The last gate for whoever is the caller of this snapshot, as of its instant.
+
+    Raises Unauthenticated for a credential that opens nothing any more, Forbidden, NotFound and
+    PermissionMissing as `reader_rights` does.
+    """
     if snapshot.subject is None:
         raise Unauthenticated
     subject = subject_from_row(snapshot.subject)
@@ -81,11 +89,18 @@ def _permitted(hits: Iterable[ScoredHit], rows: Rows, snapshot: Snapshot, rule: 
     rights = reader_rights(subject, snapshot.entries, is_there=base is not None and base["is_live"])
     assert base is not None
     default = LEVELS[base["classification"]]
-    for hit, row in zip(hits, rows, strict=True):
-        if row is None:
-            continue
+
+    def level_shown(row: PassageRow) -> Classification | None:
         level = effective_level(row, default)
-        if rule(subject, rights, rights_of(row, level)):
+        return level if rule(subject, rights, rights_of(row, level)) else None
+
+    return level_shown
+
+
+def _permitted(hits: Iterable[ScoredHit], rows: Rows, snapshot: Snapshot, rule: Rule) -> Iterator[Passage]:
+    level_shown = readers_of(snapshot, rule)
+    for hit, row in zip(hits, rows, strict=True):
+        if row is not None and (level := level_shown(row)) is not None:
             yield Passage(hit, row, level)
 
 

@@ -38,6 +38,7 @@ VISITS = {
         "docs/how-to/reindex.md",
         "docs/how-to/register-models.md",
         "docs/how-to/call-models.md",
+        "docs/how-to/hand-context-to-a-model.md",
         "docs/how-to/decide-what-models-may-see.md",
         "docs/how-to/delete-and-receipts.md",
         "docs/how-to/keep-for-a-time.md",

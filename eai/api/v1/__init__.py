@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from eai.api.v1 import (
     api_keys,
     audit,
+    context,
     contracts,
     dlp,
     documents,
@@ -46,6 +47,7 @@ def routers() -> Sequence[APIRouter]:
         ingestion.router,
         documents.router,
         query.router,
+        context.router,
         receipts.router,
         jobs.router,
         models.router,

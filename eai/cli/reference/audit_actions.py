@@ -64,6 +64,7 @@ MEANINGS: Mapping[AuditAction, str] = {
     AuditAction.DOCUMENT_READ: "Somebody opened its text.",
     AuditAction.CHUNK_READ: "Somebody opened one passage.",
     AuditAction.KNOWLEDGE_QUERY: "A question: who asked which base, and which passages were given.",
+    AuditAction.CONTEXT_ASSEMBLE: "Passages were read anew and put together for a model: which ones.",
     AuditAction.RETENTION_POLICY_CREATE: "A retention policy was made: for what, and for how long.",
     AuditAction.RETENTION_POLICY_UPDATE: "A retention policy got another term.",
     AuditAction.RETENTION_POLICY_DELETE: "A retention policy was removed.",

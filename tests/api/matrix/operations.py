@@ -42,6 +42,7 @@ KINDS = {
     "document_id": "document",
     "connector": "connector",
     "contract": "contract",
+    "chunk_id": "chunk",
     "source_connector": "connector",
     # Nothing reranks yet, so nothing is looked up; the answer warns of it.
     "rerank_model": None,

@@ -80,6 +80,9 @@ VALID: dict[str, Callable[[Things], Valid]] = {
     "cancel_reindex_job": lambda _: Valid(),
     "roll_back_reindex_job": lambda _: Valid(),
     "query_knowledge_base": lambda _: Valid({"query": "parcel"}),
+    "assemble_context": lambda ids: Valid(
+        {"passages": [{"knowledge_base_id": ids.base, "chunk_id": ids.chunk}]}
+    ),
     "list_contracts": lambda _: Valid(),
     "get_contract": lambda _: Valid(),
     "validate_contract": lambda _: Valid({"owner": "tenant", "metric": "tokens", "limit": 1}),

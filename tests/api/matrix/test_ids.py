@@ -55,6 +55,8 @@ REFUSED_SOURCES = {
     # Whatever it names: a document stays where it came from.
     "replace_document": (422, "invalid_input"),
 }
+LEFT_OUT = {"assemble_context"}
+"""A passage that is not there is left out of what is answered, and only its place in the request is told."""
 TAKES_ANYTHING = {"validate_contract"}
 """No body is wrong there: the answer says what is wrong with it."""
 LISTED_BY = {"list_api_keys"}
@@ -102,6 +104,9 @@ async def test_a_foreign_and_a_missing_id_are_told_alike(
     unknown = await valid.put(place, absent(place)).sent(caller)
     if operation.name in LISTED_BY:
         assert (unknown.status_code, unknown.json()["data"]) == (200, [])
+    elif operation.name in LEFT_OUT:
+        left_out = [{"passage": 0, "reason": "unavailable"}]
+        assert (unknown.json()["segments"], unknown.json()["left_out"]) == ([], left_out)
     elif place.kind == "model":
         assert code_of(unknown) == REFUSED_MODELS[place.part]
     elif place.part == "path":
