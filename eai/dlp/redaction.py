@@ -48,6 +48,10 @@ class Redacted:
         """Where `[start, end)` of the given text is now; of what was replaced in part, the whole."""
         return self._moved_start(start), self._moved_end(end)
 
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Where `[start, end)` of this text was in the given one; of a name in part, the whole of it."""
+        return self._turned.moved(start, end)
+
     def _moved_start(self, start: int) -> int:
         place = bisect_right(self._starts, start) - 1
         if place < 0:
@@ -61,6 +65,11 @@ class Redacted:
             return end
         last = self.replaced[place]
         return last.end if end <= last.source_end else end - last.source_end + last.end
+
+    @cached_property
+    def _turned(self) -> "Redacted":
+        turned = (Replaced(r.start, r.end, r.source_start, r.source_end, r.entity) for r in self.replaced)
+        return Redacted("", tuple(turned))
 
     @cached_property
     def _starts(self) -> Sequence[int]:

@@ -5,19 +5,23 @@ asynchronous only, and their `run` exists because Haystack wants one.
 """
 
 import asyncio
+from dataclasses import replace
 
 from haystack import component
 
 from eai.access.classification import Classification
 from eai.access.rights_class import generation_key, rights_key
 from eai.audit.service import Audit
+from eai.dlp.ports import Scanner
 from eai.gateway.calls import EmbeddingCall, Operation
 from eai.gateway.ports import EmbeddingRole
 from eai.gateway.service import Gateway
 from eai.ingestion.confinement import extract_confined
+from eai.ingestion.examination import candidate_of, held_back
 from eai.ingestion.passages import (
     Checkpoint,
     EmbeddedPassages,
+    Examined,
     Extract,
     Indexed,
     Manuscript,
@@ -26,6 +30,7 @@ from eai.ingestion.passages import (
 )
 from eai.ingestion.splitting import split
 from eai.kernel.ids import chunk_id, point_id
+from eai.knowledge.chunks.repository import ChunkRows
 from eai.knowledge.chunks.spans import Strictest
 from eai.knowledge.lexical import (
     analyse_document,
@@ -33,7 +38,12 @@ from eai.knowledge.lexical import (
     language_of,
 )
 from eai.knowledge.ports import Point, Selector, Vectors, VectorStoreUnavailable
+from eai.platform.database import Database
 from eai.platform.pipelines import AsynchronousOnly
+from eai.quarantine.judgement import Judgement
+from eai.quarantine.neighbourhood import MOST_KNOWN, Span
+from eai.quarantine.ports import Specimen
+from eai.quarantine.service import Quarantine
 
 POINTS_PER_WRITE = 64
 
@@ -121,6 +131,63 @@ class EmbedPassages:
 
 
 @component
+class ComparePassages:
+    """Let passages pass that are to their base as its others are, before anything of them is written.
+
+    A text that a steward has let pass is not compared, and neither is one in a base of few passages.
+    """
+
+    def __init__(self, database: Database, scanner: Scanner, quarantine: Quarantine) -> None:
+        self._database = database
+        self._scanner = scanner
+        self._quarantine = quarantine
+
+    @component.output_types(embedded=EmbeddedPassages)
+    def run(
+        self, manuscript: Manuscript, examined: Examined, embedded: EmbeddedPassages
+    ) -> dict[str, EmbeddedPassages]:
+        raise AsynchronousOnly
+
+    @component.output_types(embedded=EmbeddedPassages)
+    async def run_async(
+        self, manuscript: Manuscript, examined: Examined, embedded: EmbeddedPassages
+    ) -> dict[str, EmbeddedPassages]:
+        """Raises HeldBack, and ExaminationFailed where nobody can say what the passages are."""
+        if not manuscript.is_compared or examined.judgement.was_let_pass:
+            return {"embedded": embedded}
+        judgement = await self._judge(manuscript, examined, embedded)
+        if judgement.is_held:
+            screened = examined.screening
+            raise await held_back(
+                self._scanner,
+                manuscript,
+                examined.extract,
+                screened.findings,
+                screened.rules,
+                judgement,
+                manuscript.level,
+            )
+        found = set(judgement.findings) - set(examined.judgement.findings)
+        return {"embedded": replace(embedded, noted=tuple(sorted({each.reason.value for each in found})))}
+
+    async def _judge(
+        self, manuscript: Manuscript, examined: Examined, embedded: EmbeddedPassages
+    ) -> Judgement:
+        async with self._database.transaction(manuscript.tenant) as session:
+            known = await ChunkRows(session, manuscript.tenant).vectors_of_others(
+                manuscript.generation, manuscript.space, manuscript.document, MOST_KNOWN
+            )
+        return await self._quarantine.compare(
+            candidate_of(manuscript),
+            examined.judgement,
+            Specimen.plain(examined.extract.text),
+            _spans(manuscript, embedded),
+            embedded.vectors,
+            known,
+        )
+
+
+@component
 class WritePoints:
     """Write the points beside what is served, and count them there before anybody relies on them."""
 
@@ -142,6 +209,13 @@ class WritePoints:
         if written < len(points):
             raise VectorStoreUnavailable
         return {"indexed": Indexed(embedded, manuscript)}
+
+
+def _spans(manuscript: Manuscript, embedded: EmbeddedPassages) -> list[Span]:
+    """Where the passages stand in the text as it was before anything was taken out of it."""
+    spans = [(passage.start, passage.end) for passage in embedded.passages.items]
+    screening = manuscript.screening
+    return spans if screening is None else [screening.origin(*span) for span in spans]
 
 
 def version_selector(manuscript: Manuscript) -> Selector:

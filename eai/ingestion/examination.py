@@ -1,7 +1,7 @@
 """The stage between reading a text and anything that leaves the process with it: its examination."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +9,11 @@ from haystack import component
 
 from eai.access.classification import Classification, highest
 from eai.connectors.stamps import stamp_borne
-from eai.dlp.ports import DlpAction, DlpRules, Scanner, Verdict
+from eai.dlp.ports import DlpAction, DlpRules, Finding, Scanner, Verdict
 from eai.dlp.rules import rules_of
 from eai.ingestion.fields import FieldExamination
 from eai.ingestion.former_rows import FormerText, former_text
-from eai.ingestion.passages import Extract, Manuscript
+from eai.ingestion.passages import Examined, Extract, Manuscript
 from eai.ingestion.screening import (
     Screening,
     for_review,
@@ -55,7 +55,7 @@ class ExamineText:
     """Let a text pass that nothing stands against, without what must not be in it.
 
     What comes out is the text that is embedded, stored and shown, and the manuscript with the level that it
-    is worth and the parts as they count in it.
+    is worth and the parts as they count in it; and the text as it was, with all that was found.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class ExamineText:
         self._quarantine = quarantine
         self._fields = fields
 
-    @component.output_types(extract=Extract, manuscript=Manuscript)
+    @component.output_types(extract=Extract, manuscript=Manuscript, examined=Examined)
     def run(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:  # noqa: ARG002
         raise AsynchronousOnly
 
-    @component.output_types(extract=Extract, manuscript=Manuscript)
+    @component.output_types(extract=Extract, manuscript=Manuscript, examined=Examined)
     async def run_async(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:
         """Raises HeldBack, DlpBlocked, ClearanceExceeded, SourceConnectorRefused.
 
@@ -91,12 +91,14 @@ class ExamineText:
         judgement = await self._judge(manuscript, extract, verdict, former)
         level = highest(manuscript.level, verdict.level, beside.level)
         if judgement.is_held:
-            raise await self._held_back(manuscript, extract, verdict, rules, judgement, level)
+            found = verdict.findings
+            raise await held_back(self._scanner, manuscript, extract, found, rules, judgement, level)
         text = masked(extract.text, judgement.masks)
         if judgement.masks:
             verdict = await self._scanner.scan([text], rules)
         screening = Screening.of(text, verdict, rules)
         return {
+            "examined": Examined(extract, judgement, screening),
             "extract": Extract(screening.redacted.text, extract.language),
             "manuscript": replace(
                 manuscript,
@@ -106,24 +108,6 @@ class ExamineText:
                 field_level=beside.level,
             ),
         }
-
-    async def _held_back(  # noqa: PLR0917 - one call site, in the order of what was found
-        self,
-        manuscript: Manuscript,
-        extract: Extract,
-        verdict: Verdict,
-        rules: DlpRules,
-        judgement: Judgement,
-        level: Classification,
-    ) -> HeldBack:
-        """The text as a steward will see it: without what the rules of the tenant take out of it."""
-        texts = {Place.TEXT: extract.text, Place.SOURCE: _source(manuscript)}
-        found = {Place.TEXT: verdict, Place.SOURCE: verdict}
-        if texts[Place.SOURCE] != extract.text and DlpAction.REDACT in rules.values():
-            found[Place.SOURCE] = await self._scanner.scan([texts[Place.SOURCE]], rules)
-        masks = {place: masks_of(each.findings) for place, each in found.items()}
-        told = without_words(judgement, {place: (texts[place], masks[place]) for place in masks})
-        return HeldBack(extract, told, level, masks)
 
     async def _refuse_not_brought(self, manuscript: Manuscript, *found: Classification | None) -> None:
         """Raise SourceConnectorRefused where the source does not bring the level that the text is raised to.
@@ -146,6 +130,25 @@ class ExamineText:
         specimen = Specimen(extract.text, _source(manuscript), manuscript.content_type, beside, compared)
         found = for_review(extract.text, verdict.findings)
         return await self._quarantine.judge(candidate_of(manuscript), specimen, found)
+
+
+async def held_back(  # noqa: PLR0917 - in the order of what was found
+    scanner: Scanner,
+    manuscript: Manuscript,
+    extract: Extract,
+    found: Sequence[Finding],
+    rules: DlpRules,
+    judgement: Judgement,
+    level: Classification,
+) -> HeldBack:
+    """The text as a steward will see it: without what the rules of the tenant take out of it."""
+    texts = {Place.TEXT: extract.text, Place.SOURCE: _source(manuscript)}
+    of_source = found
+    if texts[Place.SOURCE] != extract.text and DlpAction.REDACT in rules.values():
+        of_source = (await scanner.scan([texts[Place.SOURCE]], rules)).findings
+    masks = {Place.TEXT: masks_of(found), Place.SOURCE: masks_of(of_source)}
+    told = without_words(judgement, {place: (texts[place], masks[place]) for place in masks})
+    return HeldBack(extract, told, level, masks)
 
 
 def _source(manuscript: Manuscript) -> str:

@@ -17,6 +17,7 @@ from eai.knowledge.documents.drafts import SpanRights
 from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.lexical import Language
 from eai.knowledge.ports import SpaceId
+from eai.quarantine.judgement import Judgement
 
 
 class Checkpoint(Protocol):
@@ -31,7 +32,8 @@ class Manuscript(Immutable):
     """A version as it was accepted, and everything the stages need to know of where it goes.
 
     Once it was examined, `screening` says what is to be stored of its text; until then `spans` count in the
-    text as it was extracted. `field_level` is what its fields are worth for what DLP found in them.
+    text as it was extracted. `field_level` is what its fields are worth for what DLP found in them. Its
+    passages are compared with those of its base where those are enough (`is_compared`).
     `level` is the highest of all that it says, `document_level` that of its document without stricter parts.
     """
 
@@ -56,6 +58,7 @@ class Manuscript(Immutable):
     chunk_overlap: int
     submitter: Caller
     labels: Mapping[str, str]
+    is_compared: bool
     screening: Screening | None = None
     field_level: Classification | None = None
 
@@ -66,6 +69,15 @@ class Extract(Immutable):
 
     text: str
     language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class Examined(Immutable):
+    """A text as it was extracted, which is what stewards see, and what was found in it before any model."""
+
+    extract: Extract
+    judgement: Judgement
+    screening: Screening
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +100,15 @@ class Passages(Immutable):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPassages(Immutable):
-    """Passages with their vectors, float32 of shape (passages, dimensions), made in so many batches."""
+    """Passages with their vectors, float32 of shape (passages, dimensions), made in so many batches.
+
+    `noted` is why some are unlike those of their base, where that does not hold the text.
+    """
 
     passages: Passages
     vectors: NDArray[np.float32]
     batches: int
+    noted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

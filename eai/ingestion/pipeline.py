@@ -6,27 +6,32 @@ from haystack import Pipeline
 
 from eai.audit.service import Audit
 from eai.gateway.service import Gateway
-from eai.ingestion.components import EmbedPassages, ExtractText, SplitText, WritePoints
+from eai.ingestion.components import ComparePassages, EmbedPassages, ExtractText, SplitText, WritePoints
 from eai.ingestion.examination import ExamineText
 from eai.ingestion.passages import Checkpoint, Indexed, Manuscript
 from eai.knowledge.ports import Vectors
 from eai.platform.pipelines import run_pipeline
 
 
-def ingestion_pipeline(examine: ExamineText, gateway: Gateway, audit: Audit, vectors: Vectors) -> Pipeline:
-    """Extract, examine, split, embed, write: after the examination, what it made of text and manuscript."""
+def ingestion_pipeline(
+    examine: ExamineText, gateway: Gateway, audit: Audit, compare: ComparePassages, vectors: Vectors
+) -> Pipeline:
+    """Extract, examine, split, embed, compare, write: from the examination on, what that made of the text."""
     pipeline = Pipeline()
     pipeline.add_component("extract", ExtractText())
     pipeline.add_component("examine", examine)
     pipeline.add_component("split", SplitText())
     pipeline.add_component("embed", EmbedPassages(gateway, audit))
+    pipeline.add_component("compare", compare)
     pipeline.add_component("write", WritePoints(vectors))
     pipeline.connect("extract.extract", "examine.extract")
     pipeline.connect("examine.extract", "split.extract")
-    for stage in ("split", "embed", "write"):
+    pipeline.connect("examine.examined", "compare.examined")
+    for stage in ("split", "embed", "compare", "write"):
         pipeline.connect("examine.manuscript", f"{stage}.manuscript")
     pipeline.connect("split.passages", "embed.passages")
-    pipeline.connect("embed.embedded", "write.embedded")
+    pipeline.connect("embed.embedded", "compare.embedded")
+    pipeline.connect("compare.embedded", "write.embedded")
     return pipeline
 
 

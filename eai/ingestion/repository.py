@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, cast, func, select, text
+from sqlalchemy import ColumnElement, Subquery, cast, exists, func, select, text, true
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -36,9 +36,10 @@ from eai.knowledge.documents.drafts import StoredVersion
 from eai.knowledge.documents.fields import ShownFields
 from eai.knowledge.documents.submitter import submitter
 from eai.knowledge.documents.version_rows import ON_ITS_WAY
-from eai.knowledge.models import DocumentVersion, KnowledgeDocument
+from eai.knowledge.models import Chunk, DocumentVersion, KnowledgeDocument
 from eai.knowledge.ports import SpaceId
 from eai.platform.jobs import JobRun, Jobs
+from eai.quarantine.neighbourhood import FEWEST_KNOWN
 
 JOB_NAME = "ingestion.run"
 # A job acts on what was permitted when it was accepted; it decides nothing by a caller's rights.
@@ -69,6 +70,8 @@ class Work:
             average_length=self.building.average_length,
             chunk_size=self.building.chunk_size,
             chunk_overlap=self.building.chunk_overlap,
+            # It has been, by the model that answers now; what was let pass there is not judged anew here.
+            is_compared=False,
         )
 
     @property
@@ -83,21 +86,29 @@ async def load_work(session: AsyncSession, tenant: TenantId, parameters: Mapping
     None when document or base are gone or being deleted, and when a newer text has come.
     """
     base = await _base(session, tenant, parameters["base"])
+    company = _company(tenant, None if base is None else base.generation.id)
     row = (
         await session.execute(
-            select(KnowledgeDocument, DocumentVersion)
+            select(KnowledgeDocument, DocumentVersion, company.c.is_enough)
             .join(
                 DocumentVersion,
                 (DocumentVersion.tenant_id == KnowledgeDocument.tenant_id)
                 & (DocumentVersion.document_id == KnowledgeDocument.id),
             )
+            .join(company, true())
             .where(*_named(tenant, parameters))
         )
     ).one_or_none()
     if base is None or row is None:
         return None
-    document, version = row
-    return await _work(session, base, document, version, parameters)
+    document, version, is_compared = row
+    return await _work(session, base, document, version, parameters, is_compared=is_compared)
+
+
+def _company(tenant: TenantId, generation: GenerationId | None) -> Subquery:
+    """Whether there are enough passages to compare those of a text with."""
+    passages = select(Chunk.id).where(Chunk.tenant_id == tenant, Chunk.generation == generation)
+    return select(exists(passages.offset(FEWEST_KNOWN - 1).limit(1)).label("is_enough")).subquery()
 
 
 async def level_now(
@@ -267,6 +278,8 @@ async def _work(
     document: KnowledgeDocument,
     version: DocumentVersion,
     parameters: Mapping[str, Any],
+    *,
+    is_compared: bool,
 ) -> Work:
     spans = spans_from_rows(version.chunk_rights)
     # The rights that hold once it answers: else those who may read it then would have to wait for its points.
@@ -309,6 +322,7 @@ async def _work(
         chunk_overlap=base.chunk_overlap,
         submitter=submitter_of(base.tenant, parameters),
         labels=parameters["labels"],
+        is_compared=is_compared,
     )
     stored = StoredVersion(DocumentId(document.id), VersionId(version.id), version.number)
     building = await BaseRows(session, base.tenant).building(base.id)

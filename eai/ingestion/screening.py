@@ -50,6 +50,10 @@ class Screening(Immutable):
         """The rights of parts, counted in the text as it may be stored."""
         return _moved(self.redacted, spans)
 
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Where `[start, end)` of the text as it may be stored is in the one that was given."""
+        return self.redacted.origin(start, end)
+
     @property
     def spans(self) -> dict[str, Any]:
         """Where everything is in the stored text, and what was replaced there, as a row has it."""

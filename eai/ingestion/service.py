@@ -26,7 +26,7 @@ from eai.dlp.ports import Scanner
 from eai.finops.holdings import KnowledgeQuotas
 from eai.gateway.service import Gateway
 from eai.ingestion.acceptance import Acceptance
-from eai.ingestion.components import version_selector
+from eai.ingestion.components import ComparePassages, version_selector
 from eai.ingestion.examination import ExamineText, HeldBack
 from eai.ingestion.fields import FieldExamination
 from eai.ingestion.holding import hold
@@ -105,7 +105,8 @@ class Ingestion:
         self._acceptance = Acceptance(gateway, jobs, audit, quotas, self._replacement, fields)
         self._quarantine = quarantine
         examine = ExamineText(database, scanner, quarantine, fields)
-        self._pipeline = ingestion_pipeline(examine, gateway, audit, vectors)
+        compare = ComparePassages(database, scanner, quarantine)
+        self._pipeline = ingestion_pipeline(examine, gateway, audit, compare, vectors)
 
     async def ingest(
         self, subject: Subject, base_ref: str, submission: Submission, *, waits: bool
@@ -318,6 +319,7 @@ class Ingestion:
                     "chunks": len(indexed.embedded.passages.items),
                     "content_hmac": self._audit.fingerprint(run.tenant, text.content_hash),
                     **({"dlp": text.dlp["entities"]} if text.dlp else {}),
+                    **({"noted": list(noted)} if (noted := indexed.embedded.noted) else {}),
                 },
             )
 

@@ -1,12 +1,21 @@
-"""All detectors over one document, and their marks made into findings."""
+"""All detectors over one document, or its passages, and their marks made into findings."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from eai.quarantine.catalogue import DETECTORS
-from eai.quarantine.ports import MOST_FINDINGS, Detector, Finding, Mark, Place
+from eai.quarantine.catalogue import DETECTORS, PASSAGE_DETECTORS
+from eai.quarantine.neighbourhood import Span, Vectors, neighbourhoods
+from eai.quarantine.ports import (
+    MOST_FINDINGS,
+    Detector,
+    Finding,
+    Mark,
+    Named,
+    PassageDetector,
+    Place,
+)
 from eai.quarantine.revealing import reveal
 from eai.quarantine.specimen import Specimen
 
@@ -16,11 +25,33 @@ LONGEST_EXCERPT = 200
 
 def examine(specimen: Specimen, detectors: Sequence[Detector] = DETECTORS) -> tuple[Finding, ...]:
     """The findings, or the gravest of too many, in the order of the text; none overlaps one of its reason."""
+    return _findings(specimen, _united(specimen, detectors))
+
+
+def compare(
+    specimen: Specimen,
+    spans: Sequence[Span],
+    vectors: Vectors,
+    known: Vectors,
+    detectors: Sequence[PassageDetector] = PASSAGE_DETECTORS,
+) -> tuple[Finding, ...]:
+    """The same of whole passages, at `spans` of the text, by their vectors and those `known` in their base.
+
+    All vectors are one model's. Nothing is found where too few are known. Passages may overlap.
+    """
+    marked = [
+        (detector, mark)
+        for neighbourhood in neighbourhoods(spans, vectors, known)
+        for detector in detectors
+        for mark in detector.marks(neighbourhood)
+    ]
+    return _findings(specimen, marked)
+
+
+def _findings(specimen: Specimen, marked: Iterable[tuple[Named, Mark]]) -> tuple[Finding, ...]:
     seen: Counter[str] = Counter()
     found = []
-    gravest = sorted(
-        _united(specimen, detectors), key=lambda pair: (-pair[1].severity.rank, *_order(pair[1]))
-    )
+    gravest = sorted(marked, key=lambda pair: (-pair[1].severity.rank, *_order(pair[1])))
     for detector, mark in sorted(gravest[:MOST_FINDINGS], key=lambda pair: _order(pair[1])):
         words = _part(specimen, mark)
         key = "\0".join([detector.name, mark.reason, mark.place, words, *filter(None, [mark.against])])
@@ -67,7 +98,7 @@ def _part(specimen: Specimen, mark: Mark) -> str:
     return specimen.whole(mark.place)[mark.start : mark.end]
 
 
-def _finding(detector: Detector, mark: Mark, words: str, fingerprint: str) -> Finding:
+def _finding(detector: Named, mark: Mark, words: str, fingerprint: str) -> Finding:
     return Finding(
         detector=detector.name,
         version=detector.version,

@@ -40,12 +40,16 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is known of a text and of its surroundings before it is looked at."""
+    """What is known of a text and of its surroundings before it is looked at.
+
+    It `was_let_pass` where a steward has read this very text and decided that it goes on.
+    """
 
     covered: Sequence[Covered] = ()
     masks: Masks = ()
     follows_held: bool = False
     is_near_duplicate: bool = False
+    was_let_pass: bool = False
 
     def findings(self) -> list[Finding]:
         """What the surroundings say against the text."""
@@ -58,7 +62,8 @@ class History:
 class Judgement:
     """All that was found, the gravest first, and whether a steward must see it.
 
-    `masks` are what a steward has had blackened; `signature` and `content_hash` are the text's.
+    `masks` are what a steward has had blackened; `signature` and `content_hash` are the text's. It
+    `was_let_pass` where a steward has seen it before.
     """
 
     findings: tuple[Finding, ...]
@@ -67,6 +72,7 @@ class Judgement:
     masks: Masks
     signature: int | None
     content_hash: bytes
+    was_let_pass: bool = False
 
 
 def judge(
@@ -86,7 +92,22 @@ def judge(
     covered = {each.fingerprint: each for each in history.covered}
     uncovered = [f for f in findings if f.fingerprint not in covered or not covered[f.fingerprint].covers(f)]
     is_held = lacks_findings(findings, threshold) or any(is_weighty(each, threshold) for each in uncovered)
-    return Judgement(tuple(findings), threshold, is_held, history.masks, signature, content_hash)
+    return Judgement(
+        tuple(findings),
+        threshold,
+        is_held,
+        history.masks,
+        signature,
+        content_hash,
+        history.was_let_pass,
+    )
+
+
+def judge_again(judgement: Judgement, found: Iterable[Finding]) -> Judgement:
+    """The same once more has been `found` in a text that no steward has seen, and that went on until then."""
+    every = [*judgement.findings, *found]
+    signature, digest = judgement.signature, judgement.content_hash
+    return judge(every, History(), judgement.threshold, signature=signature, content_hash=digest)
 
 
 def is_weighty(finding: Finding, threshold: Severity) -> bool:

@@ -1,8 +1,7 @@
 """What is found in a document, and the port of whatever finds it.
 
 Detectors of this slice are pure: they see one extracted text, what it was extracted from and whose place it
-takes, and call nothing. What needs the rest of the base (outlying embeddings, floods of near-duplicates) will
-be a port of its own, asynchronous, that gives the same `Finding`s.
+takes, or how near its passages are to those of its base, and call nothing.
 """
 
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from eai.quarantine.neighbourhood import Neighbourhood
 from eai.quarantine.reasons import Reason
 from eai.quarantine.severity import Severity
 from eai.quarantine.specimen import Former, Specimen
@@ -20,6 +20,9 @@ __all__ = [
     "Finding",
     "Former",
     "Mark",
+    "Named",
+    "Neighbourhood",
+    "PassageDetector",
     "Place",
     "Reason",
     "Severity",
@@ -84,11 +87,11 @@ class Finding:
     fingerprint: str
 
 
-class Detector(Protocol):
-    """Finds one kind of thing that does not belong in a document.
+class Named(Protocol):
+    """What a finding keeps of whoever found it.
 
-    Pure and synchronous, in time that grows with the text and no faster. `version` counts up with every
-    change of what it finds, so that a release can tell which one it was given against.
+    `version` counts up with every change of what it finds, so that a release can tell which one it was given
+    against.
     """
 
     @property
@@ -97,6 +100,21 @@ class Detector(Protocol):
     @property
     def version(self) -> int: ...
 
+
+class Detector(Named, Protocol):
+    """Finds one kind of thing that does not belong in a document.
+
+    Pure and synchronous, in time that grows with the text and no faster.
+    """
+
     def marks(self, specimen: Specimen) -> Iterable[Mark]:
         """Everything found, in any order; marks may overlap."""
+        ...
+
+
+class PassageDetector(Named, Protocol):
+    """Finds passages that are to those of their base as none of these is to the others. Pure, synchronous."""
+
+    def marks(self, neighbourhood: Neighbourhood) -> Iterable[Mark]:
+        """The passages found, whole."""
         ...

@@ -48,6 +48,8 @@ class Reason(StrEnum):
     REPLACES_APPROVED = "replaces_approved"
     DEPARTS_FROM_APPROVED = "departs_from_approved"
     REPLACES_SERVED = "replaces_served"
+    NEAR_EVERYTHING = "near_everything"
+    FAR_FROM_BASE = "far_from_base"
     SENSITIVE_DATA = "sensitive_data"
 
     @property

@@ -49,7 +49,7 @@ class QuarantineRows:
             return History(follows_held=row.follows_held, is_near_duplicate=row.is_near_duplicate)
         # Somebody has read this very text: what else is like it, and came since, says nothing more of it.
         masks = tuple((start, end) for start, end in decision["masks"])
-        return History(covered_from(decision["findings"]), masks, row.follows_held)
+        return History(covered_from(decision["findings"]), masks, row.follows_held, was_let_pass=True)
 
     async def is_rejected(self, base: BaseId, source_hash: bytes) -> bool:
         """Whether the last that was decided in the base on these very bytes is that they stay out."""

@@ -1,9 +1,9 @@
 """Examines texts before anything else sees them, and keeps what is held."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
@@ -12,12 +12,21 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from eai.access.classification import Classification
 from eai.kernel.ids import BaseId, PrincipalId, TenantId
 from eai.platform.database import Database
-from eai.quarantine.catalogue import DETECTORS
+from eai.quarantine.catalogue import DETECTORS, PASSAGE_DETECTORS
 from eai.quarantine.detectors.drift import DRIFT
 from eai.quarantine.errors import ContentRejected, ExaminationFailed, ReviewRequired
-from eai.quarantine.examination import examine
-from eai.quarantine.judgement import HISTORY, Judgement, from_row, is_weighty, judge, to_row
-from eai.quarantine.ports import Detector, Finding, Severity, Specimen
+from eai.quarantine.examination import compare, examine
+from eai.quarantine.judgement import (
+    HISTORY,
+    Judgement,
+    from_row,
+    is_weighty,
+    judge,
+    judge_again,
+    to_row,
+)
+from eai.quarantine.neighbourhood import Span, Vectors
+from eai.quarantine.ports import Detector, Finding, PassageDetector, Severity, Specimen
 from eai.quarantine.repository import Candidate, QuarantineRows
 from eai.quarantine.schemas import FINDINGS_TOLD, FindingOut, finding_out
 from eai.quarantine.signature import signature
@@ -26,7 +35,8 @@ from eai.tenants.repository import TenantRows
 EXAMINED_WITHIN_S = 60.0
 """The detectors read a megabyte a second, and no document is larger than five."""
 
-_OF_SURROUNDINGS = frozenset({HISTORY, DRIFT.name})
+_Looked = TypeVar("_Looked")
+_OF_SURROUNDINGS = frozenset({HISTORY, DRIFT.name, *(each.name for each in PASSAGE_DETECTORS)})
 """The detectors that compare a text with others, which whoever brings it may have no right to read."""
 
 log = structlog.get_logger(__name__)
@@ -40,10 +50,12 @@ class Quarantine:
         database: Database,
         *,
         detectors: Sequence[Detector] = DETECTORS,
+        passage_detectors: Sequence[PassageDetector] = PASSAGE_DETECTORS,
         within_s: float = EXAMINED_WITHIN_S,
     ) -> None:
         self._database = database
         self._detectors = detectors
+        self._passage_detectors = passage_detectors
         self._within_s = within_s
 
     async def judge(
@@ -60,6 +72,26 @@ class Quarantine:
             history = await QuarantineRows(session, candidate.tenant).history(candidate, digest, signed)
         threshold = Severity(tenant.quarantine_threshold)
         return judge([*known, *found], history, threshold, signature=signed, content_hash=digest)
+
+    async def compare(  # noqa: PLR0917 - one call site, in the order of the sentence
+        self,
+        candidate: Candidate,
+        judgement: Judgement,
+        specimen: Specimen,
+        spans: Sequence[Span],
+        vectors: Vectors,
+        known: Vectors,
+    ) -> Judgement:
+        """The judgement with what passages at `spans` are found to be beside those `known` in the base.
+
+        It is of a text that no steward has seen. Raises ExaminationFailed.
+        """
+
+        def look() -> Sequence[Finding]:
+            return compare(specimen, spans, vectors, known, self._passage_detectors)
+
+        found = await self._in_time(look, version=str(candidate.version))
+        return judge_again(judgement, found) if found else judgement
 
     async def refuse_weighty(self, threshold: Severity, beside: Mapping[str, str]) -> None:
         """Raise ReviewRequired where what is shown with a text would hold it. Raises ExaminationFailed."""
@@ -90,9 +122,12 @@ class Quarantine:
         )
 
     async def _looked_at(self, specimen: Specimen, **where: str) -> tuple[Sequence[Finding], int | None]:
+        return await self._in_time(lambda: self._look_at(specimen), **where)
+
+    async def _in_time(self, look: Callable[[], _Looked], **where: str) -> _Looked:
         try:
             async with asyncio.timeout(self._within_s):
-                return await asyncio.to_thread(self._look_at, specimen)
+                return await asyncio.to_thread(look)
         except Exception as error:
             # Whatever a detector raises, its text must not pass; a thread that hangs is left to itself.
             log.exception("quarantine.examination_failed", **where)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -12,6 +14,7 @@ from eai.access.classification import Classification, level_at, rank_of
 from eai.access.subject import Subject
 from eai.kernel.ids import ChunkId, DocumentId, GenerationId, PointId, TenantId, VersionId
 from eai.knowledge.models import Chunk, KnowledgeDocument
+from eai.knowledge.ports import SpaceId
 from eai.knowledge.visibility import readable_chunks
 
 
@@ -123,6 +126,29 @@ class ChunkRows:
             statement = statement.where(Chunk.id > after)
         rows = await self._session.execute(statement.order_by(Chunk.id).limit(limit))
         return [ChunkText(PointId(point), language, content) for point, language, content in rows]
+
+    async def vectors_of_others(
+        self, generation: GenerationId, space: SpaceId, document: DocumentId, most: int
+    ) -> NDArray[np.float32]:
+        """Vectors of passages of other documents that answer: the same ones for as long as those do.
+
+        Which ones says nothing of what they are: ids are digests.
+        """
+        statement = (
+            select(Chunk.embedding)
+            .join(
+                KnowledgeDocument,
+                (KnowledgeDocument.tenant_id == Chunk.tenant_id)
+                & (KnowledgeDocument.id == Chunk.document_id)
+                & (KnowledgeDocument.serving_version_id == Chunk.version_id),
+            )
+            .where(Chunk.tenant_id == self._tenant, Chunk.generation == generation)
+            .where(Chunk.document_id != document, KnowledgeDocument.deleting_since.is_(None))
+            .order_by(Chunk.id)
+            .limit(most)
+        )
+        found = [np.frombuffer(each, "<f4") for each in await self._session.scalars(statement)]
+        return np.stack(found) if found else np.zeros((0, space.dimensions), np.float32)
 
     async def find_serving(
         self, document: DocumentId, generation: GenerationId, chunk: ChunkId

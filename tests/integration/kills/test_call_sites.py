@@ -66,10 +66,11 @@ NOT_TRIED = {
     "eai/ingestion/service.py Ingestion._index_and_serve commit",
     "eai/ingestion/service.py Ingestion._load commit",
     # Reads only: the second what documents have that are served in the moment before a flip, the third what
-    # became of a deletion that somebody else took over.
+    # became of a deletion that somebody else took over, the last what a base of 64 passages or more is like.
     "eai/finops/usage.py UsageLedger._found commit",
     "eai/reindex/flipping.py Flipping._are_there count",
     "eai/knowledge/documents/deletion.py Deletions._receipt commit",
+    "eai/ingestion/components.py ComparePassages._judge commit",
 }
 """Where nobody is killed, and why."""
 

@@ -28,10 +28,10 @@ class Desk:
     steward: Person
 
     @classmethod
-    async def of(cls, company: Company) -> "Desk":
+    async def of(cls, company: Company, **fields: Any) -> "Desk":
         return cls(
             company,
-            await company.base("tenant:*"),
+            await company.base("tenant:*", **fields),
             await company.person("tenant_admin", "member", clearance="confidential"),
             await company.person("data_steward", clearance="confidential"),
         )

@@ -1,5 +1,5 @@
 from eai.platform.i18n import finding_messages
-from eai.quarantine.catalogue import DETECTORS
+from eai.quarantine.catalogue import DETECTORS, PASSAGE_DETECTORS
 from eai.quarantine.ports import Reason, Severity
 
 
@@ -13,5 +13,5 @@ def test_a_severity_reaches_what_is_not_above_it() -> None:
 
 
 def test_no_two_detectors_go_by_the_same_name() -> None:
-    names = [detector.name for detector in DETECTORS]
-    assert len(names) == len(set(names)) == 16
+    names = [detector.name for detector in (*DETECTORS, *PASSAGE_DETECTORS)]
+    assert len(names) == len(set(names)) == 18
