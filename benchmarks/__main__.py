@@ -23,6 +23,7 @@ BENCHMARKS = {
     "audit_throughput": "durable audit events per second, beside bare rows of the same bytes",
     "quarantine": "what of injections and hidden text is held, and what of honest documents",
     "drift": "how often another text under an approved name is held, and how often an edited one",
+    "beside_the_base": "what is found of passages near everything or far from all, by their vectors",
     "dlp": "what DLP finds of each entity and language, and how fast, with and without its cheap looks",
     "reindex": "what moving a base to another generation costs those who ask, and how fast it is",
     "deletion": "how soon a deleted document is found no more, and whether ended rights are honoured at once",
