@@ -106,7 +106,7 @@ FIELDS: Mapping[AuditAction, EntryFields] = {
         "document", f"{_CHANGED} version source_hmac erasure", "title reason"
     ),
     AuditAction.DOCUMENT_RETRY: _about("document", f"{_CHANGED} version", "title reason"),
-    AuditAction.DOCUMENT_READY: _about("document", "base version chunks content_hmac dlp"),
+    AuditAction.DOCUMENT_READY: _about("document", "base version chunks content_hmac dlp noted"),
     AuditAction.DOCUMENT_FAILED: _about(
         "document", "base version code source_hmac entities connector reason"
     ),
