@@ -22,7 +22,7 @@ class HiddenMarkup:
     """Finds text of pages that is indexed and not seen, and instructions in the rest of their source."""
 
     name = "hidden_markup"
-    version = 5
+    version = 6
 
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Nothing for texts that are their own source."""

@@ -1,13 +1,16 @@
 """Parts of a Markdown text that are in it and not in what a reader gets to see."""
 
+import html
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from eai.quarantine.html.colours import WHITE, colour_in
-from eai.quarantine.html.declarations import Declarations, declarations, plain_css
+from eai.quarantine.html.declarations import declarations, is_cut
 from eai.quarantine.html.hiding import hiding_of, is_tiny
+from eai.quarantine.html.ink import PLAIN
 from eai.quarantine.html.markup import RAW_IN_MARKDOWN, Kind, Part, attributes_of, parts_of
+from eai.quarantine.html.steps import Steps
+from eai.quarantine.html.variables import resolved
 from eai.quarantine.markdown_code import without_code
 from eai.quarantine.pieces import Pieces
 from eai.quarantine.ports import Mark
@@ -37,7 +40,7 @@ class MarkdownHiding:
     """Finds comments, titles, descriptions and raw HTML that hide text in Markdown."""
 
     name = "markdown_hiding"
-    version = 3
+    version = 4
 
     def marks(self, specimen: Specimen) -> Iterator[Mark]:
         """Nothing for other types: there, signs stand for themselves or are left out."""
@@ -104,19 +107,17 @@ def _styled(text: str, parts: Iterable[Part]) -> Iterator[_Hidden]:
 
 def _hides(part: Part) -> bool:
     attributes = {name: value for name, value, _ in attributes_of(part)}
-    usual, important = declarations(plain_css(attributes.get("style", "")))
-    style = {**usual, **important}
+    declared = declarations(html.unescape(attributes.get("style", "")))
+    style, _ = resolved({**declared.usual, **declared.important}, {}, {}, Steps())
     is_hidden = re.search(r"(?i)(?:^|\s)hidden(?:\s|=|/|$)", part.rest) is not None
     if is_hidden or part.name in _UNSEEN_TAGS or style.get("visibility") in {"hidden", "collapse"}:
         return True
-    return hiding_of(style) is not None or bool(is_tiny(style)) or _has_no_contrast(style, attributes)
-
-
-def _has_no_contrast(style: Declarations, attributes: Mapping[str, str]) -> bool:
-    colour = colour_in(style.get("color") or attributes.get("color", "").lower())
-    ground = style.get("background-color") or style.get("background") or attributes.get("bgcolor")
-    behind = WHITE if ground is None else colour_in(ground.lower())
-    return colour is not None and (colour.is_transparent or (behind is not None and colour.is_like(behind)))
+    return (
+        hiding_of(style) is not None
+        or bool(is_tiny(style))
+        or PLAIN.within(style, attributes).is_unseen
+        or is_cut(style)
+    )
 
 
 MARKDOWN_HIDING = MarkdownHiding()

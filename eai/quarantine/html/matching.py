@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
 
-from eai.quarantine.html.selectors import Element, Part
+from eai.quarantine.html.element import Element
+from eai.quarantine.html.selectors import Part
 from eai.quarantine.html.steps import Steps
 
 _PER_STEP = 64
@@ -33,8 +34,8 @@ class _Family:
 class Walk:
     """Goes through a page once, as long as there are steps."""
 
-    def __init__(self, parts: Sequence[Part], steps: Steps) -> None:
-        self._parts, self._steps = parts, steps
+    def __init__(self, parts: Sequence[Part], steps: Steps, *, is_quirky: bool = False) -> None:
+        self._parts, self._steps, self._is_quirky = parts, steps, is_quirky
         self._above = [0] * len(parts)
         self._by_key: dict[str, list[int]] = defaultdict(list)
         for number, part in enumerate(parts):
@@ -42,7 +43,7 @@ class Walk:
 
     def through(self, root: LexborNode) -> Iterator[tuple[LexborNode, AbstractSet[int]]]:
         """Each element in order, and the numbers of the parts it matches."""
-        families = [_Family(iter([(root, _element(root, is_root=True))]))]
+        families = [_Family(iter([(root, self._root(root))]))]
         while families:
             family = families[-1]
             met = next(family.children, None)
@@ -59,7 +60,12 @@ class Walk:
             family.of_previous = element.matched
             if not element.is_empty:
                 self._count(element.matched, 1)
-                families.append(_Family(_children(node), element.matched))
+                families.append(_Family(_children(node, is_quirky=self._is_quirky), element.matched))
+
+    def _root(self, node: LexborNode) -> Element:
+        element = _element(node, is_quirky=self._is_quirky)
+        element.is_root = True
+        return element
 
     def _count(self, numbers: AbstractSet[int], by: int) -> None:
         for number in numbers:
@@ -89,17 +95,18 @@ class Walk:
                 return True
 
 
-def _element(node: LexborNode, *, is_root: bool = False) -> Element:
-    is_empty = not any(not child.is_comment_node for child in node.iter(include_text=True))
-    return Element(node.tag or "", node.attributes, is_root=is_root, is_empty=is_empty)
+def _element(node: LexborNode, *, is_quirky: bool) -> Element:
+    element = Element.of(node.tag or "", node.attributes, is_quirky=is_quirky)
+    element.is_empty = not any(not child.is_comment_node for child in node.iter(include_text=True))
+    return element
 
 
-def _children(node: LexborNode) -> Iterator[tuple[LexborNode, Element]]:
+def _children(node: LexborNode, *, is_quirky: bool) -> Iterator[tuple[LexborNode, Element]]:
     nodes = [child for child in node.iter() if child.is_element_node]
     of_tag = Counter(child.tag for child in nodes)
     met: Counter[str | None] = Counter()
     for place, child in enumerate(nodes):
-        element = _element(child)
+        element = _element(child, is_quirky=is_quirky)
         element.place, element.siblings = place, len(nodes)
         element.place_of_tag, element.siblings_of_tag = met[child.tag], of_tag[child.tag]
         met[child.tag] += 1

@@ -1,24 +1,31 @@
 """Selectors taken apart, so that a page can be matched in one walk from its root."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from eai.quarantine.html.element import (
+    BY_ATTRIBUTE,
+    ESCAPED,
+    NAMED,
+    QUOTED,
+    Test,
+    UnreadableSelector,
+    attribute,
+    has_key,
+    structural,
+    unescaped,
+)  # fmt: skip
+
 LONGEST_SELECTOR = 200
 _DEEPEST_LIST = 4
-_NAMED = r"(?:[\w-]|[^\x00-\x7f]|\\[^\n])+"
 _TOKEN = re.compile(
-    rf"(?P<combinator>\s*[>+~]\s*|\s+)|#(?P<id>{_NAMED})|\.(?P<class>{_NAMED})|(?P<tag>\*|{_NAMED})"
-    r"|\[(?P<attribute>(?:\"[^\"]*\"|'[^']*'|[^\]\"'])*)\]|:(?P<pseudo>:?[a-z-]+)(?P<opens>\()?"
+    rf"(?P<combinator>\s*[>+~]\s*|\s+)|#(?P<id>{NAMED})|\.(?P<class>{NAMED})|(?P<tag>\*|{NAMED})"
+    rf"|\[(?P<attribute>(?:{QUOTED}|[^\]\"])*)\]|:(?P<pseudo>:?[a-zA-Z-]+)(?P<opens>\()?"
 )
-_ATTRIBUTE = re.compile(
-    rf"\s*(?P<name>{_NAMED})\s*(?:(?P<sign>[~|^$*]?=)\s*(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"']+)\s*(?:\s[is])?\s*)?"
-)
-_NTH = re.compile(r"(?P<step>[+-]?\d{0,6})n(?:(?P<start>[+-]\d{1,6}))?|(?P<only>[+-]?\d{1,6})")
-_PARITY = {"odd": "2n+1", "even": "2n"}
-_BRACKET = re.compile(r"[()]")
-_IN_LIST = re.compile(r"[(),]")
+_BRACKET = re.compile(rf"{QUOTED}|{ESCAPED}|[()]")
+_IN_LIST = re.compile(rf"{QUOTED}|{ESCAPED}|[(),]")
 _ANY_OF = frozenset({"is", "where", "matches", "any"})
 # A page at rest: nobody points at anything. What is drawn beside the text hides none of it.
 _NEVER = frozenset(
@@ -26,36 +33,6 @@ _NEVER = frozenset(
     + "fullscreen modal popover-open user-valid user-invalid playing seeking buffering stalled".split()
 )
 _ALWAYS = frozenset({"defined", ":first-line", "first-line"})
-_ATTRIBUTES = {
-    "checked": ("checked", "selected"), "disabled": ("disabled",), "link": ("href",), "any-link": ("href",),
-    "required": ("required",), "read-only": ("readonly",),
-}  # fmt: skip
-
-
-@dataclass(slots=True)
-class Element:
-    """What a part of a selector asks of an element."""
-
-    tag: str
-    attributes: Mapping[str, str | None]
-    place: int = 0
-    siblings: int = 1
-    place_of_tag: int = 0
-    siblings_of_tag: int = 1
-    is_root: bool = False
-    is_empty: bool = False
-    matched: set[int] = field(default_factory=set)
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """Under which parts are kept that it may match."""
-        own = ("*", self.tag)
-        name = (self.attributes.get("id") or "").lower()
-        classes = dict.fromkeys((self.attributes.get("class") or "").lower().split())
-        return (*own, *([f"#{name}"] if name else ()), *(f".{each}" for each in classes))
-
-
-Test = Callable[[Element], bool]
 
 
 class Part(NamedTuple):
@@ -70,10 +47,6 @@ class Part(NamedTuple):
     reads_attributes: bool
     combinator: str
     before: int
-
-
-class UnreadableSelector(Exception):
-    """A selector that is too long, or that nothing here can read."""
 
 
 class NeverMatched(Exception):
@@ -94,7 +67,7 @@ class _Compound:
         if self.is_empty:
             raise UnreadableSelector
         key = max(self.keys, key=_rank, default="*")
-        tests = [_has_key(each) for each in self.keys if each not in {key, "*"}]
+        tests = [has_key(each) for each in self.keys if each not in {key, "*"}]
         return Part(
             key,
             (*tests, *self.tests),
@@ -108,16 +81,19 @@ class _Compound:
 class Selectors:
     """All parts of many selectors; those that others ask for come first."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_quirky: bool = False) -> None:
         self.parts: list[Part] = []
         self.is_certain = True
+        self.is_known = True
+        self._is_quirky = is_quirky
 
     def add(self, selector: str) -> int:
         """The number of the last part of a selector: whatever matches that, matches the selector.
 
-        `is_certain` tells whether all of it was read; what was not is taken for true.
+        `is_certain` tells whether all of it was read; what was not is taken for true. `is_known` tells
+        whether every browser reads it: otherwise a rule is none, with all of its selectors.
         """
-        self.is_certain = True
+        self.is_certain = self.is_known = True
         if len(selector) > LONGEST_SELECTOR:
             raise UnreadableSelector
         return self._added(selector.strip(), 0)
@@ -137,16 +113,27 @@ class Selectors:
                 continue
             compound.is_empty = False
             if match["pseudo"]:
-                inner = _inside(selector, position) if match["opens"] else ""
+                inner = inside(selector, position) if match["opens"] else ""
                 position += len(inner) + 1 if match["opens"] else 0
-                self._ask_pseudo(compound, match["pseudo"], inner.strip(), depth)
+                self._ask_pseudo(compound, match["pseudo"].lower(), inner.strip(), depth)
             else:
-                _ask(compound, match)
+                self._ask(compound, match)
         return self._kept(compound.part(combinator, before))
 
     def _kept(self, part: Part) -> int:
         self.parts.append(part)
         return len(self.parts) - 1
+
+    def _ask(self, compound: _Compound, match: re.Match[str]) -> None:
+        if match["attribute"] is not None:
+            compound.reads_attributes = True
+            compound.tests.append(attribute(match["attribute"]))
+        elif match["tag"]:
+            compound.keys.append(unescaped(match["tag"]).lower())
+        else:
+            name = unescaped(match["id"] or match["class"])
+            sign = "#" if match["id"] else "."
+            compound.keys.append(sign + (name.lower() if self._is_quirky else name))
 
     def _ask_pseudo(self, compound: _Compound, name: str, inner: str, depth: int) -> None:
         if name in _ANY_OF or name == "not":
@@ -154,11 +141,12 @@ class Selectors:
         elif name in _ALWAYS:
             return
         elif name in _NEVER or name.startswith((":", "-")):
+            self.is_known &= not name.lstrip(":").startswith(("-moz-", "-ms-", "-o-"))
             raise NeverMatched
-        elif name in _ATTRIBUTES:
-            wanted = _ATTRIBUTES[name]
+        elif name in BY_ATTRIBUTE:
+            wanted = BY_ATTRIBUTE[name]
             compound.tests.append(lambda element: any(each in element.attributes for each in wanted))
-        elif (test := _structural(name, inner)) is not None:
+        elif (test := structural(name, inner.lower())) is not None:
             compound.tests.append(test)
         else:
             self.is_certain = False
@@ -191,11 +179,11 @@ def listed(selectors: str) -> Sequence[str]:
     return [*parts, selectors[start:].strip()]
 
 
-def _inside(selector: str, start: int) -> str:
+def inside(selector: str, start: int) -> str:
     """What stands from there to the bracket that closes."""
     depth = 1
     for match in _BRACKET.finditer(selector, start):
-        depth += 1 if match[0] == "(" else -1
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
         if depth == 0:
             return selector[start : match.start()]
     raise UnreadableSelector
@@ -203,84 +191,3 @@ def _inside(selector: str, start: int) -> str:
 
 def _rank(key: str) -> int:
     return {"#": 3, ".": 2, "*": 0}.get(key[0], 1)
-
-
-def _has_key(key: str) -> Test:
-    if key[0] == "#":
-        return lambda element: (element.attributes.get("id") or "").lower() == key[1:]
-    if key[0] == ".":
-        return lambda element: key[1:] in (element.attributes.get("class") or "").lower().split()
-    return lambda element: element.tag == key
-
-
-def _ask(compound: _Compound, match: re.Match[str]) -> None:
-    if match["attribute"] is not None:
-        compound.reads_attributes = True
-        compound.tests.append(_attribute(match["attribute"]))
-    elif match["id"] or match["class"]:
-        compound.keys.append(("#" if match["id"] else ".") + _unescaped(match["id"] or match["class"]))
-    else:
-        compound.keys.append(_unescaped(match["tag"]))
-
-
-def _unescaped(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name)
-
-
-def _attribute(written: str) -> Test:
-    match = _ATTRIBUTE.fullmatch(written)
-    if match is None:
-        raise UnreadableSelector
-    name = _unescaped(match["name"])
-    if match["sign"] is None:
-        return lambda element: name in element.attributes
-    wanted, compare = match["value"].strip("\"'"), _COMPARED[match["sign"]]
-    return lambda element: (
-        name in element.attributes and compare((element.attributes[name] or "").lower(), wanted)
-    )
-
-
-_COMPARED: Mapping[str, Callable[[str, str], bool]] = {
-    "=": lambda value, wanted: value == wanted,
-    "~=": lambda value, wanted: wanted in value.split(),
-    "|=": lambda value, wanted: value == wanted or value.startswith(f"{wanted}-"),
-    "^=": lambda value, wanted: bool(wanted) and value.startswith(wanted),
-    "$=": lambda value, wanted: bool(wanted) and value.endswith(wanted),
-    "*=": lambda value, wanted: bool(wanted) and wanted in value,
-}
-_SIMPLE: Mapping[str, Test] = {
-    "root": lambda element: element.is_root,
-    "scope": lambda element: element.is_root,
-    "empty": lambda element: element.is_empty,
-    "first-child": lambda element: element.place == 0,
-    "last-child": lambda element: element.place == element.siblings - 1,
-    "only-child": lambda element: element.siblings == 1,
-    "first-of-type": lambda element: element.place_of_tag == 0,
-    "last-of-type": lambda element: element.place_of_tag == element.siblings_of_tag - 1,
-    "only-of-type": lambda element: element.siblings_of_tag == 1,
-}
-_COUNTED: Mapping[str, Callable[[Element], int]] = {
-    "nth-child": lambda element: element.place + 1,
-    "nth-last-child": lambda element: element.siblings - element.place,
-    "nth-of-type": lambda element: element.place_of_tag + 1,
-    "nth-last-of-type": lambda element: element.siblings_of_tag - element.place_of_tag,
-}
-
-
-def _structural(name: str, inner: str) -> Test | None:
-    if not inner:
-        return _SIMPLE.get(name)
-    match = _NTH.fullmatch(re.sub(r"\s", "", _PARITY.get(inner, inner)))
-    if match is None or (count := _COUNTED.get(name)) is None:
-        return None
-    if match["only"]:
-        only = int(match["only"])
-        return lambda element: count(element) == only
-    written = match["step"]
-    step = int(written) if written.lstrip("+-") else int(f"{written}1")
-    start = int(match["start"] or 0)
-    return lambda element: _is_reached(count(element) - start, step)
-
-
-def _is_reached(distance: int, step: int) -> bool:
-    return distance == 0 if step == 0 else distance % step == 0 and distance // step >= 0

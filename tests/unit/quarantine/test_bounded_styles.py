@@ -57,6 +57,17 @@ PAGES: dict[str, Callable[[int], str]] = {
         "".join(f"@container (min-width:{number}px){{p{{color:red}}}}" for number in range(10)),
         "<p>a" * (n // 10),
     ),
+    "blocks in blocks": lambda n: styled("{" * (4 * n), "<p>a"),
+    "brackets in brackets": lambda n: styled(f"p{{color:{'(' * n}", "<p>a"),
+    "layers in layers": lambda n: styled("@layer a{" * (n // 9) + "p{color:red}", "<p>a"),
+    "names of layers": lambda n: styled(f"@layer {'a.' * (n // 2)}a;p{{color:red}}", "<p>a"),
+    "many layers": lambda n: styled("@layer{p{color:red}}" * (n // 20), "<p>a" * 5),
+    "fallbacks": lambda n: "".join(f"<p style='color:{'var(--a,' * 10}red'>a" for _ in range(n // 40)),
+    "variables of variables": lambda n: "<p style='--a:var(--b);--b:var(--a);color:var(--a)'>a" * (n // 40),
+    "calculations": lambda n: f"<p style='width:calc({'1px + ' * 70}1px)'>a" * (n // 160),
+    "gradients": lambda n: f"<p style='background:linear-gradient({'red,' * 70}red)'>a" * (n // 160),
+    "masks": lambda n: f"<p style='mask:{'url(a),' * 60}none'>a" * (n // 160),
+    "comments before a page": lambda n: "<!-- a -->" * (n // 10) + "<p>a",
     "long styles": lambda n: f"<p style='{'color:red;' * (n // 10)}'>a",
 }
 
@@ -84,6 +95,11 @@ def test_a_page_that_nests_four_times_as_deep_takes_about_four_times_as_long() -
     short, long = (styled(css, "<div>" * depth + "a") for depth in (75, 300))
     least = [min(seconds(page) for _ in range(TRIES)) for page in (short, long)]
     assert least[1] < MOST_TIMES * least[0]
+
+
+def test_a_sheet_may_be_so_long_and_is_held_beyond_that() -> None:
+    assert not read_page(styled(f"/*{'a' * 1_900_000}*/", "<p>a")).has_unread_styles
+    assert read_page(styled(f"/*{'a' * 2_100_000}*/", "<p>a")).has_unread_styles
 
 
 def test_a_page_may_take_so_many_steps_and_is_held_beyond_them() -> None:

@@ -263,8 +263,8 @@ def test_a_variable_is_that_of_the_nearest_element() -> None:
         f"{'.a, ' * 80}b{{.x{{opacity:0}}}}",
         "svg|a .x{opacity:0}",
         f"i{{color:{'rgb(0 0 0) ' * 80}}}",
-        f":root{{--a:{'9' * 501}}} i{{opacity:var(--a)}}",
-        f":root{{--a:{'9' * 100}}} i{{opacity:{'var(--a)' * 6}}}",
+        f":root{{--a:{'x' * 501}}} i{{opacity:var(--a)}}",
+        f":root{{--a:{'x' * 100}}} i{{opacity:{'var(--a)' * 6}}}",
         f"{'p{' * 60}font-size:0{'}' * 60}",
     ],
 )
