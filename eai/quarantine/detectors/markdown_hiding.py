@@ -106,7 +106,9 @@ def _styled(text: str, parts: Iterable[Part]) -> Iterator[_Hidden]:
 
 
 def _hides(part: Part) -> bool:
-    attributes = {name: value for name, value, _ in attributes_of(part)}
+    attributes: dict[str, str] = {}
+    for name, value, _ in attributes_of(part):
+        attributes.setdefault(name, value)
     declared = declarations(html.unescape(attributes.get("style", "")))
     style, _ = resolved({**declared.usual, **declared.important}, {}, {}, Steps())
     is_hidden = re.search(r"(?i)(?:^|\s)hidden(?:\s|=|/|$)", part.rest) is not None

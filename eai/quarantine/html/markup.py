@@ -1,13 +1,14 @@
 """The source of a page or a Markdown text as tags, comments and what stands between them."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
 _START = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][A-Za-z0-9:-]{0,60})")
-# Beyond the next sign that may start a tag none is looked for, unless that sign is in quotes.
-_STOP = re.compile(r"[<>]|=\s{0,20}[\"']")
+_STOP = re.compile(r">|=\s{0,20}[\"']")
+_LOOSE = re.compile(r"=\s{0,20}(?:\"[^\"]*+\"|'[^']*+')|<")
 _ATTRIBUTE = re.compile(
     r"(?P<name>[A-Za-z_:@][\w:.@-]{0,80})\s{0,20}=\s{0,20}(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|(?P<bare>[^\s\"'>]+))"
 )
@@ -44,7 +45,7 @@ def parts_of(source: str, raw: frozenset[str] = RAW_IN_PAGES, *, ends_itself: bo
     """Tags and comments in order. What stands in `raw` elements is no tag.
 
     What is never closed goes on to the end where the source `ends_itself`, as a page does; a reader of
-    Markdown may take it for text, and so there are tags behind it.
+    Markdown may take it for text, and so there are tags behind it, and in a tag that another sign opens.
     """
     position, ends, unclosed = 0, _Ends(source), set[str]()
     while (position := source.find("<", position)) >= 0:
@@ -55,6 +56,8 @@ def parts_of(source: str, raw: frozenset[str] = RAW_IN_PAGES, *, ends_itself: bo
             continue
         yield part
         position = part.end
+        if not is_comment and not ends_itself:
+            position = _last_opened(part) or position
         if is_comment and _OPENING in unclosed and not ends_itself:
             position = part.rest_start
         if part.kind is Kind.OPENING and part.name in raw:
@@ -73,6 +76,7 @@ class _Ends:
 
     def __init__(self, source: str) -> None:
         self._source = source
+        self._stops = [match.span() for match in _STOP.finditer(source)]
         self._known: dict[int, int] = {}
 
     def behind(self, position: int) -> int:
@@ -88,13 +92,20 @@ class _Ends:
 
     def _step(self, position: int) -> tuple[int | None, int]:
         """Where the tag ends, or where to go on behind a value in quotes."""
-        stop = _STOP.search(self._source, position)
-        if stop is None or stop[0] == "<":
+        number = bisect_left(self._stops, (position,))
+        if number == len(self._stops):
             return -1, position
-        if stop[0] == ">":
-            return stop.end(), position
-        closing = self._source.find(stop[0][-1], stop.end())
+        start, end = self._stops[number]
+        if self._source[start] == ">":
+            return end, position
+        closing = self._source.find(self._source[end - 1], end)
         return (-1, position) if closing < 0 else (None, closing + 1)
+
+
+def _last_opened(part: Part) -> int | None:
+    """The last sign in a tag that is in no quotes and may open another."""
+    loose = [match.start() for match in _LOOSE.finditer(part.rest) if match[0] == "<"]
+    return part.rest_start + loose[-1] if loose else None
 
 
 def _comment(source: str, start: int, unclosed: set[str]) -> Part | None:
