@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, exists, not_, or_, select, text
+from sqlalchemy import ColumnElement, and_, exists, func, not_, or_, select, text
 
 from eai.access.classification import Classification
 from eai.identity.repository import Rows
-from eai.kernel.ids import BaseId, DocumentId
+from eai.kernel.ids import BaseId, DocumentId, TenantId
 from eai.knowledge.errors import UnderLegalHold
 from eai.knowledge.models import DeletionReceipt, KnowledgeBase, KnowledgeDocument, LegalHold
 from eai.knowledge.visibility import document_level
@@ -52,7 +52,16 @@ class LegalHoldRows(Rows[LegalHold]):
         return await self.session.scalar(found.limit(1)) is not None
 
     def _lock(self, base: BaseId) -> str:
-        return f"legal-hold:{self.tenant}:{base}"
+        return _lock(self.tenant, base)
+
+
+def try_to_keep_holds_out(tenant: TenantId, base: BaseId) -> ColumnElement[bool]:
+    """Whether none is about to commit in the base; if so none does until the transaction ends."""
+    return func.pg_try_advisory_xact_lock_shared(func.hashtextextended(_lock(tenant, base), 0))
+
+
+def _lock(tenant: TenantId, base: BaseId) -> str:
+    return f"legal-hold:{tenant}:{base}"
 
 
 def within_clearance(clearance: Classification) -> ColumnElement[bool]:

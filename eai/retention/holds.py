@@ -16,7 +16,7 @@ from eai.kernel.paging import Page, PageRequest
 from eai.knowledge.bases.access import base_of_tenant
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.access import document_id
-from eai.knowledge.documents.kept import forget_blocked_texts
+from eai.knowledge.documents.kept import forget_kept_texts
 from eai.knowledge.documents.levels import effective_level
 from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.legal_hold_rows import LegalHoldRows, within_clearance
@@ -80,7 +80,7 @@ class LegalHolds:
         *,
         revision: int | None = None,
     ) -> LegalHoldOut:
-        """Let go of what was held: what is due meanwhile expires with the next look, blocked texts go now.
+        """Let go of what was held: what is due meanwhile expires with the next look, texts that it kept now.
 
         Raises NotFound, PreconditionFailed and HoldReleased.
         """
@@ -91,7 +91,7 @@ class LegalHolds:
         # Whoever keeps a text for this hold has said so before, or does not keep it any more.
         await rows.keep_removals_out(BaseId(held.base_id))
         row = await rows.change(hold, released_at=func.now(), released_by=subject.principal)
-        forgotten = await forget_blocked_texts(session, row)
+        forgotten = await forget_kept_texts(session, row)
         action = AuditAction.LEGAL_HOLD_RELEASE
         await self._record(session, subject, action, row, release.reason, texts_forgotten=forgotten)
         return _shown(row)

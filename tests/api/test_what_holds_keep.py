@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from hashlib import sha256
 
 import pytest
 
@@ -169,6 +170,43 @@ async def test_a_blocked_text_that_was_there_before_a_hold_is_kept_for_it_and_ne
     assert versions(stack_urls, document, "source") == [(PLAIN.encode(),), (None,), (PAID.encode(),)]
     events = (await company.admin.got("/v1/audit/events", action="retention.hold.release"))["data"]
     assert [event["facts"]["texts_forgotten"] for event in events] == [0, 1]
+
+
+async def test_of_an_overtaken_text_that_never_answered_only_its_hash_is_left(
+    company: Company, author: Person, gate: Gate, stack_urls: DatabaseUrls
+) -> None:
+    base = await company.base("tenant:*")
+    document = (await submit(author.api, base, HANDBOOK))["id"]
+    assert (await put(author, base, document, content=PAID)).status_code == 202
+    await gate.reached()
+    assert (await put(author, base, document, content=PLAIN)).status_code == 202
+    gate.open()
+    assert (await settled(author.api, base, document, newest="3"))["status"] == "quarantined"
+    assert versions(stack_urls, document, "status, error ->> 'code', source, content, source_hash") == [
+        ("failed", "version_superseded", None, None, sha256(HANDBOOK.encode()).digest()),
+        ("failed", "version_superseded", None, None, sha256(PAID.encode()).digest()),
+        ("quarantined", None, PLAIN.encode(), PLAIN, sha256(PLAIN.encode()).digest()),
+    ]
+
+
+async def test_an_overtaken_text_that_was_there_before_a_hold_is_kept_until_the_release(
+    company: Company, author: Person, officer: Person, gate: Gate, stack_urls: DatabaseUrls
+) -> None:
+    base = await company.base("tenant:*")
+    document = (await submit(author.api, base, PLAIN))["id"]
+    other = (await submit(author.api, base, "Letters leave at six."))["id"]
+    assert (await put(author, base, document, content=PAID)).status_code == 202
+    await gate.reached()
+    elsewhere, over = await held(officer, base, other), await held(officer, base, document)
+    assert (await put(author, base, document, content="The parcel was paid at dusk.")).status_code == 202
+    gate.open()
+    assert (await settled(author.api, base, document, newest="3"))["version"] == "3"
+    kept = [(PLAIN.encode(),), (PAID.encode(),)]
+    assert versions(stack_urls, document, "source")[:2] == kept
+    await released(officer, elsewhere)
+    assert versions(stack_urls, document, "source")[:2] == kept
+    await released(officer, over)
+    assert versions(stack_urls, document, "source")[:2] == [(PLAIN.encode(),), (None,)]
 
 
 async def test_of_what_is_blocked_or_redacted_after_a_hold_nothing_is_kept_for_it(

@@ -9,7 +9,7 @@ from eai.kernel.ids import BaseId, DocumentId, TenantId, VersionId
 from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.documents.fields import METADATA, SOURCE_URI, TITLE, ShownFields
-from eai.knowledge.documents.version_rows import BLOCKED, VersionRows
+from eai.knowledge.documents.version_rows import BLOCKED, OVERTAKEN, VersionRows
 from eai.knowledge.legal_hold_rows import LegalHoldRows
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument, LegalHold
 
@@ -77,8 +77,8 @@ async def is_text_kept(
     return await holds.is_held(base, document, stored_at=found.created_at)
 
 
-async def forget_blocked_texts(session: AsyncSession, released: LegalHold) -> int:
-    """Leave of blocked texts that only this hold has kept what is left of all others; tells of how many.
+async def forget_kept_texts(session: AsyncSession, released: LegalHold) -> int:
+    """Leave of texts that only this hold has kept what is left of all others of their kind; tells how many.
 
     No hold on the base may be placed, and none be asked for, until the transaction ends.
     """
@@ -97,7 +97,8 @@ async def forget_blocked_texts(session: AsyncSession, released: LegalHold) -> in
     statement = (
         update(DocumentVersion)
         .where(DocumentVersion.tenant_id == released.tenant_id, of_base, ~other)
-        .where(DocumentVersion.status == "failed", DocumentVersion.error["code"].astext == BLOCKED)
+        .where(DocumentVersion.status == "failed")
+        .where(DocumentVersion.error["code"].astext.in_((BLOCKED, OVERTAKEN)))
         .where(DocumentVersion.source.is_not(None))
         .values(source=None, content=None)
         .returning(DocumentVersion.id)

@@ -27,7 +27,6 @@ from eai.knowledge.documents.repository import DocumentRows
 from eai.knowledge.documents.serving import MOVE_RIGHTS, queue
 from eai.knowledge.documents.span_rights import check_spans
 from eai.knowledge.documents.version_rows import VersionRows
-from eai.knowledge.errors import VersionSuperseded
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument
 from eai.platform.jobs import Jobs
 
@@ -56,7 +55,7 @@ async def add_version(  # noqa: PLR0917 - one call site, in reading order
     newest = await versions.newest()
     await _check_parts(session, subject, base, row, newest, version.span_rights, changes)
     intended = await _intended(session, jobs, base, row, newest, changes=changes)
-    await versions.supersede({"code": VersionSuperseded.code, "details": {}})
+    await versions.supersede(base.id)
     number = await versions.insert({**version_row(subject, version), "intended": intended})
     return StoredVersion(document, version.id, number)
 

@@ -6,19 +6,22 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, case, delete, exists, func, not_, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased, defer
 
 from eai.kernel.ids import BaseId, DocumentId, TenantId, VersionId
 from eai.kernel.paging import PageRequest
-from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
+from eai.knowledge.errors import VersionSuperseded
+from eai.knowledge.legal_hold_rows import try_to_keep_holds_out
+from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument, LegalHold
 from eai.knowledge.visibility import text_array
 from eai.platform.schema import Json
 
 ON_ITS_WAY = ("pending", "processing")
 HELD = "quarantined"
+OVERTAKEN = VersionSuperseded.code
 BLOCKED = "dlp_blocked"
 """Why a version failed of which nothing may be stored; what a legal hold keeps of it is never processed."""
 HEAVY = (defer(DocumentVersion.source), defer(DocumentVersion.content), defer(DocumentVersion.dlp_spans))
@@ -73,12 +76,21 @@ class VersionRows:
         others = select(DocumentVersion.id).where(*self._mine(), DocumentVersion.id != version)
         return not await self._session.scalar(select(others.exists()))
 
-    async def supersede(self, error: Json) -> None:
-        """Close every version that is on its way or held, as failed with `error`: a newer text has come."""
+    async def supersede(self, base: BaseId) -> None:
+        """Close every version that is on its way or held: a newer text has come.
+
+        None of them has ever answered, nor will: but for a legal hold only their hashes are left.
+        """
+        is_kept = _kept_by_hold(self._tenant, base, self._document)
         await self._session.execute(
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.status.in_((*ON_ITS_WAY, HELD)))
-            .values(status="failed", error=error)
+            .values(
+                status="failed",
+                error={"code": OVERTAKEN, "details": {}},
+                source=case((is_kept, DocumentVersion.source)),
+                content=case((is_kept, DocumentVersion.content)),
+            )
             .execution_options(synchronize_session=False)
         )
 
@@ -191,6 +203,19 @@ class VersionRows:
 
     def _mine(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
         return DocumentVersion.tenant_id == self._tenant, DocumentVersion.document_id == self._document
+
+
+def _kept_by_hold(tenant: TenantId, base: BaseId, document: DocumentId) -> ColumnElement[bool]:
+    """Whether a hold that was placed since the version was stored keeps it, or one is being placed now."""
+    hold = exists().where(
+        LegalHold.tenant_id == tenant,
+        LegalHold.base_id == base,
+        LegalHold.document_id.is_(None) | (LegalHold.document_id == document),
+        LegalHold.released_at.is_(None),
+        LegalHold.created_at >= DocumentVersion.created_at,
+    )
+    # Whoever places one has the lock: what they commit this statement may be too old to see.
+    return or_(hold, not_(try_to_keep_holds_out(tenant, base)))
 
 
 async def find_live(
