@@ -1,7 +1,8 @@
 """The stage between reading a text and anything that leaves the process with it: its examination."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from haystack import component
 
 from eai.access.classification import Classification, highest
 from eai.connectors.stamps import stamp_borne
+from eai.dlp.errors import DlpUnavailable
 from eai.dlp.ports import DlpAction, DlpRules, Finding, Scanner, Verdict
 from eai.dlp.rules import rules_of
 from eai.ingestion.fields import FieldExamination
@@ -24,6 +26,7 @@ from eai.ingestion.screening import (
 )
 from eai.platform.database import Database
 from eai.platform.pipelines import AsynchronousOnly
+from eai.quarantine.errors import ExaminationFailed
 from eai.quarantine.judgement import Judgement, Masks, masked
 from eai.quarantine.ports import Place, Specimen
 from eai.quarantine.repository import Candidate
@@ -74,8 +77,12 @@ class ExamineText:
     async def run_async(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:
         """Raises HeldBack, DlpBlocked, ClearanceExceeded, SourceConnectorRefused.
 
-        ExaminationFailed and DlpUnavailable where nobody can say what is in the text.
+        ExaminationFailed where nobody can say what is in the text.
         """
+        with _once_for_all():
+            return await self._examined(manuscript, extract)
+
+    async def _examined(self, manuscript: Manuscript, extract: Extract) -> dict[str, Any]:
         async with self._database.transaction(manuscript.tenant) as session:
             rules = await rules_of(session, manuscript.tenant)
             former = await former_text(
@@ -96,7 +103,7 @@ class ExamineText:
         text = masked(extract.text, judgement.masks)
         if judgement.masks:
             verdict = await self._scanner.scan([text], rules)
-        screening = Screening.of(text, verdict, rules)
+        screening = Screening.of(text, verdict, rules, is_blackened=bool(judgement.masks))
         return {
             "examined": Examined(extract, judgement, screening),
             "extract": Extract(screening.redacted.text, extract.language),
@@ -141,14 +148,27 @@ async def held_back(  # noqa: PLR0917 - in the order of what was found
     judgement: Judgement,
     level: Classification,
 ) -> HeldBack:
-    """The text as a steward will see it: without what the rules of the tenant take out of it."""
+    """The text as a steward will see it: without what the rules of the tenant take out of it.
+
+    Raises ExaminationFailed.
+    """
     texts = {Place.TEXT: extract.text, Place.SOURCE: _source(manuscript)}
     of_source = found
     if texts[Place.SOURCE] != extract.text and DlpAction.REDACT in rules.values():
-        of_source = (await scanner.scan([texts[Place.SOURCE]], rules)).findings
+        with _once_for_all():
+            of_source = (await scanner.scan([texts[Place.SOURCE]], rules)).findings
     masks = {Place.TEXT: masks_of(found), Place.SOURCE: masks_of(of_source)}
     told = without_words(judgement, {place: (texts[place], masks[place]) for place in masks})
     return HeldBack(extract, told, level, masks)
+
+
+@contextmanager
+def _once_for_all() -> Iterator[None]:
+    """Fail where DLP does: the text may be what it fails at, and a worker would wait for it for ever."""
+    try:
+        yield
+    except DlpUnavailable as error:
+        raise ExaminationFailed from error
 
 
 def _source(manuscript: Manuscript) -> str:

@@ -27,7 +27,14 @@ class Respelled:
         return int(self._origins[start]), int(self._origins[end - 1]) + 1
 
 
+_SHORT = 4_096
+"""Characters that are looked up one by one sooner than a table of all code points is filled."""
+
+
 def _origins(text: str, widths: Mapping[int, int]) -> NDArray[np.intp]:
+    if len(text) < _SHORT:
+        each = np.fromiter((widths.get(ord(sign), 1) for sign in text), np.intp, len(text))
+        return np.repeat(np.arange(len(text)), each)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     table = np.ones(int(codes.max()) + 1, np.int8)
     table[list(widths)] = list(widths.values())

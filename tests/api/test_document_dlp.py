@@ -10,6 +10,8 @@ import httpx2
 import psycopg
 import pytest
 
+from eai.dlp.ports import DlpRules, Verdict
+from eai.dlp.scanner import PatternScanner
 from eai.gateway.ports import Embedded, EmbeddingRole
 from eai.integrations.local_models import HashEmbedder
 from eai.kernel.ids import TenantId
@@ -66,6 +68,25 @@ def versions(urls: DatabaseUrls, document: str, columns: str) -> list[tuple[Any,
     statement = f"SELECT {columns} FROM eai.kb_document_versions WHERE document_id = %s ORDER BY number"
     with psycopg.connect(urls.admin, autocommit=True) as admin:
         return admin.execute(statement, [document]).fetchall()  # type: ignore[arg-type]
+
+
+async def test_a_text_that_dlp_fails_at_fails_and_is_not_waited_for(
+    company: Company, author: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = PatternScanner._judged
+
+    def fails(scanner: PatternScanner, texts: Sequence[str], rules: DlpRules) -> Verdict:
+        if any("unreadable" in text for text in texts):
+            raise RecursionError
+        return judged(scanner, texts, rules)
+
+    monkeypatch.setattr(PatternScanner, "_judged", fails)
+    base = await company.base("tenant:*")
+    document = (await submit(author.api, base, "The parcel was paid at noon."))["id"]
+    assert (await put(author, base, document, content="An unreadable text.")).status_code == 202
+    shown = await settled(author.api, base, document, newest="2")
+    last = shown["pending_version"]
+    assert (shown["version"], last["status"], last["error"]["code"]) == ("1", "failed", "examination_failed")
 
 
 async def events(company: Company, action: str) -> list[Json]:

@@ -31,6 +31,14 @@ def test_what_looks_alike_is_read_alike(given_text: str, read: str) -> None:
     assert normalise(given_text).text == read
 
 
+@given(words)
+def test_long_texts_are_read_as_short_ones_are(text: str) -> None:
+    short, long = normalise(text), normalise(f"{text}{' ' * 5_000}")
+    assert long.text.rstrip(" ") == short.text.rstrip(" ")
+    places = range(len(short.text))
+    assert [long.origin(at, at + 1) for at in places] == [short.origin(at, at + 1) for at in places]
+
+
 def test_a_part_of_what_was_read_is_found_again_in_what_was_given() -> None:
     text = "é\u200b①x\u00a0ﬁ４"
     read = normalise(text)
