@@ -29,22 +29,27 @@ DLP = "dlp."
 
 @dataclass(frozen=True, slots=True)
 class Screening(Immutable):
-    """A text as it may be stored, what was found in it by `rules`, and the level that raises it to."""
+    """A text as it may be stored, what was found in it by `rules`, and the level that raises it to.
+
+    It `is_blackened` where a steward has taken out parts of it before.
+    """
 
     redacted: Redacted
     findings: tuple[Finding, ...]
     level: Classification | None
     rules: DlpRules
+    is_blackened: bool = False
 
     @classmethod
-    def of(cls, text: str, verdict: Verdict, rules: DlpRules) -> "Screening":
+    def of(cls, text: str, verdict: Verdict, rules: DlpRules, *, is_blackened: bool = False) -> "Screening":
         """What a scan of `text` alone has given."""
         removals = [Removal(each.start, each.end, each.entity) for each in to_redact(verdict.findings)]
-        return cls(Redacted.of(text, removals), verdict.findings, verdict.level, rules)
+        return cls(Redacted.of(text, removals), verdict.findings, verdict.level, rules, is_blackened)
 
     @property
     def is_redacted(self) -> bool:
-        return bool(self.redacted.replaced)
+        """Whether what was given says more than may be stored."""
+        return self.is_blackened or bool(self.redacted.replaced)
 
     def moved(self, spans: Iterable[SpanRights]) -> tuple[SpanRights, ...]:
         """The rights of parts, counted in the text as it may be stored."""
@@ -129,23 +134,20 @@ def for_review(text: str, findings: Iterable[Finding]) -> list[quarantine.Findin
 
 
 def without_words(judgement: Judgement, blackened: Mapping[Place, tuple[str, Masks]]) -> Judgement:
-    """The same, with no excerpt that quotes what its place has masks for; of a secret few signs are told."""
-    shown = {place: (text, masked(text, masks)) for place, (text, masks) in blackened.items() if masks}
+    """The same, with no excerpt that quotes what its place has masks for; of a secret few signs are told.
+
+    What a finding means may be put together of several places: where anything is masked none is told.
+    """
+    if not any(masks for _, masks in blackened.values()):
+        return judgement
+    shown = {place: masked(text, masks) for place, (text, masks) in blackened.items()}
     findings = tuple(
-        _quoted_from(each, *shown[each.place])
-        if each.place in shown and not each.detector.startswith(DLP)
-        else each
+        each
+        if each.place not in shown or each.detector.startswith(DLP)
+        else replace(each, excerpt=excerpt_of(shown[each.place][each.start : each.end]), meaning=None)
         for each in judgement.findings
     )
     return replace(judgement, findings=findings)
-
-
-def _quoted_from(found: quarantine.Finding, text: str, shown: str) -> quarantine.Finding:
-    """The finding with an excerpt of what is `shown` of the text, where that has others of its words."""
-    words = shown[found.start : found.end]
-    if words == text[found.start : found.end]:
-        return found
-    return replace(found, excerpt=excerpt_of(words), meaning=None)
 
 
 def _finding(found: Finding, words: str, key: str) -> quarantine.Finding:
