@@ -88,6 +88,8 @@ def written(tokens: Sequence[Token]) -> str:
     parts: list[str] = []
     before = ""
     for token in tokens:
+        if before == token.type == "whitespace":
+            continue  # a comment stood between; the pattern below reads a row of spaces again and again
         if before in _SOLID and token.type in _SOLID:
             parts.append(" ")
         parts.append(_written(token))

@@ -57,6 +57,7 @@ PAGES: dict[str, Callable[[int], str]] = {
         "".join(f"@container (min-width:{number}px){{p{{color:red}}}}" for number in range(10)),
         "<p>a" * (n // 10),
     ),
+    "comments between spaces": lambda n: f"<p style='color:red{' /**/' * n}'>a",
     "blocks in blocks": lambda n: styled("{" * (4 * n), "<p>a"),
     "brackets in brackets": lambda n: styled(f"p{{color:{'(' * n}", "<p>a"),
     "layers in layers": lambda n: styled("@layer a{" * (n // 9) + "p{color:red}", "<p>a"),
