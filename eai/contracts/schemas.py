@@ -17,7 +17,7 @@ class ContractFault(Schema):
     """What does not fit.
 
     `path` is a JSON Pointer (RFC 6901) into the value, empty for the value itself; beyond 1,000 characters it
-    is cut. `code` is the one under which the operations refuse the same.
+    is cut. `code` is one of those under which the operations refuse fields.
     """
 
     path: str
@@ -28,8 +28,8 @@ class ContractFault(Schema):
 class VerdictOut(Schema):
     """Whether a value has the form of a contract; at most 100 errors are told.
 
-    `errors_truncated`: there are more. Whether ids and names refer to anything, and whether you may, is
-    known to the operations alone.
+    `errors_truncated`: there are more. Whether ids and names refer to anything, whether fields go together,
+    and whether you may, is known to the operations alone.
     """
 
     valid: bool

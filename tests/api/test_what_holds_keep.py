@@ -172,9 +172,10 @@ async def test_a_blocked_text_that_was_there_before_a_hold_is_kept_for_it_and_ne
     assert [event["facts"]["texts_forgotten"] for event in events] == [0, 1]
 
 
-async def test_of_an_overtaken_text_that_never_answered_only_its_hash_is_left(
-    company: Company, author: Person, gate: Gate, stack_urls: DatabaseUrls
+async def test_of_an_overtaken_text_only_its_hash_is_left_unless_it_was_held(
+    company: Company, author: Person, officer: Person, gate: Gate, stack_urls: DatabaseUrls
 ) -> None:
+    """Whoever brings what is held does not remove it by bringing something else, nor does a release."""
     base = await company.base("tenant:*")
     document = (await submit(author.api, base, HANDBOOK))["id"]
     assert (await put(author, base, document, content=PAID)).status_code == 202
@@ -182,8 +183,12 @@ async def test_of_an_overtaken_text_that_never_answered_only_its_hash_is_left(
     assert (await put(author, base, document, content=PLAIN)).status_code == 202
     gate.open()
     assert (await settled(author.api, base, document, newest="3"))["status"] == "quarantined"
+    await released(officer, await held(officer, base, document))
     assert versions(stack_urls, document, "status, error ->> 'code', source, content, source_hash") == [
-        ("failed", "version_superseded", None, None, sha256(HANDBOOK.encode()).digest()),
+        (
+            *("failed", "version_superseded", HANDBOOK.encode(), HANDBOOK),
+            sha256(HANDBOOK.encode()).digest(),
+        ),
         ("failed", "version_superseded", None, None, sha256(PAID.encode()).digest()),
         ("quarantined", None, PLAIN.encode(), PLAIN, sha256(PLAIN.encode()).digest()),
     ]
@@ -292,6 +297,28 @@ async def test_a_first_text_that_a_part_fails_is_not_deleted_once_its_document_c
     go_on.set()
     assert (await coming).status_code == 503
     assert (await settled(author.api, base, document))["status"] == "ready"
+
+
+async def test_what_a_steward_blackens_is_stored_nowhere_unless_a_hold_keeps_it(
+    company: Company, author: Person, officer: Person, stack_urls: DatabaseUrls
+) -> None:
+    steward = await company.person("data_steward", clearance="confidential")
+    base = await company.base("tenant:*")
+    for is_held in (False, True):
+        text = f"{HANDBOOK} {'Cards leave at nine.' if is_held else 'Cards stay.'}"
+        made = await submit(author.api, base, text)
+        assert made["status"] == "quarantined"
+        hold = await held(officer, base, made["id"]) if is_held else None
+        assert (await decide(steward, base, made["id"], "redact")).status_code == 200
+        if hold is not None:
+            assert await failed(author, base, made["id"], "1") == "under_legal_hold"
+            assert versions(stack_urls, made["id"], "source") == [(text.encode(),)]
+            await released(officer, hold)
+            assert (await author.api.post(f"{documents(base, made['id'])}/retry")).status_code == 202
+        assert (await settled(author.api, base, made["id"]))["status"] == "ready"
+        content = (await author.api.got(f"{documents(base, made['id'])}/content"))["content"]
+        assert content.startswith(f"Parcels leave the depot at noon. {'█' * 62}. Letters leave at six.")
+        assert versions(stack_urls, made["id"], "source") == [(content.encode(),)]
 
 
 async def test_a_steward_takes_no_words_out_of_a_held_document(

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from sqlalchemy import exists, update
+from sqlalchemy import and_, exists, or_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from eai.kernel.ids import BaseId, DocumentId, TenantId, VersionId
@@ -94,11 +94,12 @@ async def forget_kept_texts(session: AsyncSession, released: LegalHold) -> int:
         KnowledgeDocument.id == DocumentVersion.document_id,
         KnowledgeDocument.base_id == released.base_id,
     )
+    code, is_unread = DocumentVersion.error["code"].astext, DocumentVersion.content.is_(None)
     statement = (
         update(DocumentVersion)
         .where(DocumentVersion.tenant_id == released.tenant_id, of_base, ~other)
         .where(DocumentVersion.status == "failed")
-        .where(DocumentVersion.error["code"].astext.in_((BLOCKED, OVERTAKEN)))
+        .where(or_(code == BLOCKED, and_(code == OVERTAKEN, is_unread)))
         .where(DocumentVersion.source.is_not(None))
         .values(source=None, content=None)
         .returning(DocumentVersion.id)

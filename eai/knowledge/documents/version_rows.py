@@ -79,9 +79,10 @@ class VersionRows:
     async def supersede(self, base: BaseId) -> None:
         """Close every version that is on its way or held: a newer text has come.
 
-        None of them has ever answered, nor will: but for a legal hold only their hashes are left.
+        None of them has ever answered, nor will. Of one that nobody has looked at only the hashes are left,
+        but for a legal hold; one that was held is evidence, which whoever brought it does not remove.
         """
-        is_kept = _kept_by_hold(self._tenant, base, self._document)
+        is_kept = or_(DocumentVersion.status == HELD, _kept_by_hold(self._tenant, base, self._document))
         await self._session.execute(
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.status.in_((*ON_ITS_WAY, HELD)))
@@ -109,7 +110,7 @@ class VersionRows:
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.number > number.scalar_subquery())
             .where(DocumentVersion.status.in_((*ON_ITS_WAY, HELD, "failed")))
-            .where(DocumentVersion.error["code"].astext.is_distinct_from(BLOCKED))
+            .where(func.coalesce(DocumentVersion.error["code"].astext, "").not_in((BLOCKED, OVERTAKEN)))
             .values(status="failed", error=error)
             .execution_options(synchronize_session=False)
         )

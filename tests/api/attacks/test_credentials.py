@@ -140,7 +140,7 @@ async def test_a_key_for_questions_does_nothing_else(stack: Stack, company: Comp
             assert code(answer) == (403, "scope_missing"), operation.name
         opened[operation.name] = answer.status_code
     assert {name for name, status in opened.items() if status < 300} == {
-        "get_me", "list_api_keys",
+        "assemble_context", "get_contract", "get_me", "list_api_keys", "list_contracts", "validate_contract",
     }  # fmt: skip
 
 
