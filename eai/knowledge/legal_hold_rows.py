@@ -8,7 +8,13 @@ from eai.access.classification import Classification
 from eai.identity.repository import Rows
 from eai.kernel.ids import BaseId, DocumentId, TenantId
 from eai.knowledge.errors import UnderLegalHold
-from eai.knowledge.models import DeletionReceipt, KnowledgeBase, KnowledgeDocument, LegalHold
+from eai.knowledge.models import (
+    DeletionReceipt,
+    DocumentVersion,
+    KnowledgeBase,
+    KnowledgeDocument,
+    LegalHold,
+)
 from eai.knowledge.visibility import document_level
 
 
@@ -53,6 +59,17 @@ class LegalHoldRows(Rows[LegalHold]):
 
     def _lock(self, base: BaseId) -> str:
         return _lock(self.tenant, base)
+
+
+def keeps_version(tenant: TenantId, base: BaseId) -> ColumnElement[bool]:
+    """Whether a hold that was placed since a version was stored keeps it, as part of a query on versions."""
+    return exists().where(
+        LegalHold.tenant_id == tenant,
+        LegalHold.base_id == base,
+        LegalHold.document_id.is_(None) | (LegalHold.document_id == DocumentVersion.document_id),
+        LegalHold.released_at.is_(None),
+        LegalHold.created_at >= DocumentVersion.created_at,
+    )
 
 
 def try_to_keep_holds_out(tenant: TenantId, base: BaseId) -> ColumnElement[bool]:

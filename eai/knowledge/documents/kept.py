@@ -10,7 +10,7 @@ from eai.knowledge.bases.handle import BaseHandle
 from eai.knowledge.documents.drafts import DocumentChanges
 from eai.knowledge.documents.fields import METADATA, SOURCE_URI, TITLE, ShownFields
 from eai.knowledge.documents.version_rows import BLOCKED, OVERTAKEN, VersionRows
-from eai.knowledge.legal_hold_rows import LegalHoldRows
+from eai.knowledge.legal_hold_rows import LegalHoldRows, keeps_version
 from eai.knowledge.models import DocumentVersion, KnowledgeDocument, LegalHold
 
 _WORDS = frozenset({TITLE, SOURCE_URI, METADATA})
@@ -82,13 +82,7 @@ async def forget_kept_texts(session: AsyncSession, released: LegalHold) -> int:
 
     No hold on the base may be placed, and none be asked for, until the transaction ends.
     """
-    other = exists().where(
-        LegalHold.tenant_id == released.tenant_id,
-        LegalHold.base_id == released.base_id,
-        LegalHold.document_id.is_(None) | (LegalHold.document_id == DocumentVersion.document_id),
-        LegalHold.released_at.is_(None),
-        LegalHold.created_at >= DocumentVersion.created_at,
-    )
+    by_another = keeps_version(TenantId(released.tenant_id), BaseId(released.base_id))
     of_base = exists().where(
         KnowledgeDocument.tenant_id == DocumentVersion.tenant_id,
         KnowledgeDocument.id == DocumentVersion.document_id,
@@ -97,7 +91,7 @@ async def forget_kept_texts(session: AsyncSession, released: LegalHold) -> int:
     code, is_unread = DocumentVersion.error["code"].astext, DocumentVersion.content.is_(None)
     statement = (
         update(DocumentVersion)
-        .where(DocumentVersion.tenant_id == released.tenant_id, of_base, ~other)
+        .where(DocumentVersion.tenant_id == released.tenant_id, of_base, ~by_another)
         .where(DocumentVersion.status == "failed")
         .where(or_(code == BLOCKED, and_(code == OVERTAKEN, is_unread)))
         .where(DocumentVersion.source.is_not(None))

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, case, delete, exists, func, not_, or_, select, update
+from sqlalchemy import ColumnElement, case, delete, func, not_, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased, defer
@@ -14,8 +14,8 @@ from sqlalchemy.orm import aliased, defer
 from eai.kernel.ids import BaseId, DocumentId, TenantId, VersionId
 from eai.kernel.paging import PageRequest
 from eai.knowledge.errors import VersionSuperseded
-from eai.knowledge.legal_hold_rows import try_to_keep_holds_out
-from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument, LegalHold
+from eai.knowledge.legal_hold_rows import keeps_version, try_to_keep_holds_out
+from eai.knowledge.models import DocumentVersion, KnowledgeBase, KnowledgeDocument
 from eai.knowledge.visibility import text_array
 from eai.platform.schema import Json
 
@@ -82,7 +82,7 @@ class VersionRows:
         None of them has ever answered, nor will. Of one that nobody has looked at only the hashes are left,
         but for a legal hold; one that was held is evidence, which whoever brought it does not remove.
         """
-        is_kept = or_(DocumentVersion.status == HELD, _kept_by_hold(self._tenant, base, self._document))
+        is_kept = or_(DocumentVersion.status == HELD, _kept_by_hold(self._tenant, base))
         await self._session.execute(
             update(DocumentVersion)
             .where(*self._mine(), DocumentVersion.status.in_((*ON_ITS_WAY, HELD)))
@@ -206,17 +206,10 @@ class VersionRows:
         return DocumentVersion.tenant_id == self._tenant, DocumentVersion.document_id == self._document
 
 
-def _kept_by_hold(tenant: TenantId, base: BaseId, document: DocumentId) -> ColumnElement[bool]:
+def _kept_by_hold(tenant: TenantId, base: BaseId) -> ColumnElement[bool]:
     """Whether a hold that was placed since the version was stored keeps it, or one is being placed now."""
-    hold = exists().where(
-        LegalHold.tenant_id == tenant,
-        LegalHold.base_id == base,
-        LegalHold.document_id.is_(None) | (LegalHold.document_id == document),
-        LegalHold.released_at.is_(None),
-        LegalHold.created_at >= DocumentVersion.created_at,
-    )
     # Whoever places one has the lock: what they commit this statement may be too old to see.
-    return or_(hold, not_(try_to_keep_holds_out(tenant, base)))
+    return or_(keeps_version(tenant, base), not_(try_to_keep_holds_out(tenant, base)))
 
 
 async def find_live(
